@@ -1,0 +1,1 @@
+"""What the functions share: lower layers first, arrows one way (`tool.importlinter` in pyproject.toml)."""

@@ -1,0 +1,1 @@
+"""Frozen types and the error tree. Nothing here does I/O."""

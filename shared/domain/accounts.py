@@ -1,0 +1,73 @@
+"""The tenant and who acts for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class Plan(StrEnum):
+    FREE = "free"
+    PRO = "pro"
+    ENTERPRISE = "enterprise"
+
+
+class Permission(StrEnum):
+    KB_READ = "kb:read"
+    KB_WRITE = "kb:write"
+    AGENT_EDIT = "agent:edit"
+    RUN_CREATE = "run:create"
+    ACCOUNT_ADMIN = "account:admin"
+    ACT_AS = "act_as"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    id: str
+    name: str
+    plan: Plan
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Department:
+    id: str
+    name: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """`secret_hash` is the SHA-256 of the secret; the secret itself is shown once and never kept.
+
+    `department_ids` None means every department of the account, also those made later.
+    """
+
+    id: str
+    name: str
+    secret_hash: str
+    permissions: tuple[Permission, ...]
+    department_ids: tuple[str, ...] | None
+    created_at: datetime
+    revoked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A verified caller: what the authoriser decides on. It never comes from a request's body.
+
+    `principal` names the key or person in logs and on runs; `department_ids` None means all.
+    """
+
+    account_id: str
+    plan: Plan
+    principal: str
+    permissions: frozenset[Permission]
+    department_ids: frozenset[str] | None
+
+    def reaches(self, limited_to: tuple[str, ...]) -> bool:
+        """Whether something limited to these departments (none: the whole account) is the caller's to see."""
+        if not limited_to or self.department_ids is None:
+            return True
+        return not self.department_ids.isdisjoint(limited_to)

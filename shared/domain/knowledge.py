@@ -1,0 +1,187 @@
+"""Knowledge bases, documents and records, as they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+MetadataValue = str | int | float | bool
+
+
+class KnowledgeBaseType(StrEnum):
+    FILES = "files"
+    FORM = "form"
+    PAGE = "page"
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeBase:
+    """`index_version` grows with every change that retrieval must see; equal versions need no index read.
+
+    `name_key` is the lower-cased name: unique in the account.
+    """
+
+    id: str
+    name: str
+    name_key: str
+    type: KnowledgeBaseType
+    description: str
+    category: str | None
+    department_ids: tuple[str, ...]
+    is_auto_context: bool
+    active: bool
+    index_version: int
+    created_at: datetime
+    updated_at: datetime
+    deleting: bool = False
+
+
+class DocumentStatus(StrEnum):
+    AWAITING_UPLOAD = "awaiting_upload"
+    UPLOADED = "uploaded"
+    EXTRACTING = "extracting"
+    CHUNKING = "chunking"
+    SUMMARIZING = "summarizing"
+    EMBEDDING = "embedding"
+    READY = "ready"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    DUPLICATE = "duplicate"
+    DELETING = "deleting"
+
+
+class SourceKind(StrEnum):
+    UPLOAD = "upload"
+    URL = "url"
+    WRITE_STEP = "write_step"
+    CAPTURE = "capture"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a document came from. `content_type` is what the client claimed: a hint, never trusted."""
+
+    kind: SourceKind
+    filename: str | None = None
+    content_type: str | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Counts of the current step: chunks while summarizing, passages while embedding."""
+
+    done: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    code: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of a file gave text. `unit` is page, sheet or section; `missing` names (from 1, or by title)
+    the units that show something but gave no text. Blank and hidden units count in `total` and `with_text`
+    does not include them; `left_out` names hidden ones."""
+
+    unit: str
+    total: int
+    with_text: int
+    missing: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The revision that readers see. `segments` pairs the ids written for it with their passage counts."""
+
+    revision: int
+    fingerprint: str
+    chunks: int
+    passages: int
+    segments: tuple[tuple[str, int], ...]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The claim on a revision in progress. `token` is the fencing token: it grows with every claim, and every
+    later write checks it, so a worker that lost its lease can change nothing."""
+
+    revision: int
+    token: int
+    lease_until: datetime
+    attempt: int
+    continuations: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """`latest_revision` is the newest content accepted; `published` the one that readers see.
+
+    A document never changes its knowledge base. `object_name` is the stored object of the latest revision.
+    `settled_revision` is the newest revision that reached an end state (published, failed or duplicate).
+    """
+
+    id: str
+    knowledge_base_id: str
+    title: str
+    source: Source
+    status: DocumentStatus
+    latest_revision: int
+    object_name: str
+    created_at: datetime
+    updated_at: datetime
+    settled_revision: int = 0
+    work: Work | None = None
+    published: Published | None = None
+    next_token: int = 1
+    progress: Progress = field(default_factory=Progress)
+    attempts: int = 0
+    error: Failure | None = None
+    coverage: Coverage | None = None
+    sha256: str | None = None
+    text_sha256: str | None = None
+    bytes: int | None = None
+    characters: int | None = None
+    language: str | None = None
+    duplicate_of: str | None = None
+    metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    archived: bool = False
+    upload_expires_at: datetime | None = None
+
+    @property
+    def live(self) -> bool:
+        """Whether passages of its published revision may be shown."""
+        return self.published is not None and self.status is not DocumentStatus.DELETING and not self.archived
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An entry of a `form` knowledge base (`values`), or the text of a `page` one (`text`)."""
+
+    id: str
+    knowledge_base_id: str
+    created_at: datetime
+    updated_at: datetime
+    text: str | None = None
+    values: Mapping[str, MetadataValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a delete removed, by kind of thing. `status` is running or done."""
+
+    id: str
+    subject_kind: str
+    subject_id: str
+    status: str
+    created_at: datetime
+    removed: Mapping[str, int] = field(default_factory=dict)
+    finished_at: datetime | None = None

@@ -1,0 +1,95 @@
+"""What retrieval found, why, and what it left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Tier(StrEnum):
+    """Why a knowledge base is in scope; the first that applies wins."""
+
+    EXPLICIT = "explicit"
+    ATTACHED = "attached"
+    AUTO = "auto"
+
+
+class RetrievalStatus(StrEnum):
+    OK = "ok"
+    FALLBACK = "fallback"
+    EMPTY = "empty"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeEntry:
+    """`document_ids` None means the whole knowledge base."""
+
+    knowledge_base_id: str
+    tier: Tier
+    reason: str
+    document_ids: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievedPassage:
+    """`version` is the document's revision. `similarity` is the raw cosine, `lexical` the raw BM25 score,
+    `score` the fused one that ordered the result. `tokens` counts `text` as the answering model will see it."""
+
+    id: str
+    document_id: str
+    knowledge_base_id: str
+    chunk_id: str
+    version: int
+    title: str
+    heading_path: tuple[str, ...]
+    pages: tuple[int, int] | None
+    text: str
+    score: float
+    similarity: float
+    lexical: float
+    boost: float
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievedSummary:
+    """A chunk's summary, standing in where no passage passed. `id` is the chunk's and can be cited."""
+
+    id: str
+    document_id: str
+    knowledge_base_id: str
+    version: int
+    title: str
+    heading_path: tuple[str, ...]
+    pages: tuple[int, int] | None
+    text: str
+    score: float
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    passage_id: str
+    document_id: str
+    reason: str
+    similarity: float
+    lexical: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """`covered` is the judgement whether what was found answers the question (always False when empty).
+    `tokens` is the sum over passages or summaries. `detail` says what failed when `status` is failed."""
+
+    status: RetrievalStatus
+    query: str
+    passages: tuple[RetrievedPassage, ...] = ()
+    summaries: tuple[RetrievedSummary, ...] = ()
+    scope: tuple[ScopeEntry, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    tokens: int = 0
+    covered: bool = False
+    detail: str | None = None

@@ -1,0 +1,95 @@
+"""What a file becomes on its way to the index. Offsets count Unicode characters, `text[start:end]`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shared.domain.knowledge import Coverage
+
+
+@dataclass(frozen=True, slots=True)
+class PageSpan:
+    """Page `number` (from 1) covers `markdown[start:end]`."""
+
+    number: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """Markdown of a whole file. `language` is an ISO 639-1 code where it could be told.
+
+    `notes` are machine-readable remarks such as `invisible_characters_removed`.
+    """
+
+    markdown: str
+    coverage: Coverage
+    title: str | None = None
+    language: str | None = None
+    pages: tuple[PageSpan, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A section of a document: `markdown[start:end] == text` unless a table's header row was repeated in
+    front (then `text` is longer and `header` holds the repeated lines).
+
+    `ordinal` counts from 0 in reading order. `pages` is the first and last page, where known.
+    """
+
+    id: str
+    ordinal: int
+    text: str
+    start: int
+    end: int
+    heading_path: tuple[str, ...]
+    title: str
+    pages: tuple[int, int] | None = None
+    header: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A window of a chunk: `chunk.text[start:end] == text`. The unit that is embedded, matched and cited."""
+
+    id: str
+    chunk_id: str
+    text: str
+    start: int
+    end: int
+    heading_path: tuple[str, ...]
+    pages: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk as readers get it. It does not hold its position: an edit elsewhere moves that, and the
+    chunk's id, text and summary stay. The outline of a revision holds positions."""
+
+    id: str
+    document_id: str
+    text: str
+    summary: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineEntry:
+    chunk_id: str
+    start: int
+    end: int
+    heading_path: tuple[str, ...]
+    title: str
+    pages: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The chunks of one revision in reading order; its id is the document's id and the revision."""
+
+    id: str
+    document_id: str
+    revision: int
+    entries: tuple[OutlineEntry, ...]

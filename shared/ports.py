@@ -1,0 +1,214 @@
+"""The edges as roles. Adapters implement them, `wiring` chooses, everything else only knows these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from shared.domain.models import EmbeddingProfile, Prompt, Reply, Summary, SummaryRequest, TokenUse
+
+if TYPE_CHECKING:  # numpy costs a quarter of a second of every cold start that never embeds
+    import numpy as np
+    import numpy.typing as npt
+
+    Vectors = npt.NDArray[np.float32]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """The time, UTC and aware."""
+        ...
+
+
+TokenCounter = Callable[[str], int]
+
+
+# --- records -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T]):
+    """A kind of record: where it is kept below the account, and the frozen dataclass that it parses into.
+
+    The type has a field `id`, which is the record's name and is not stored a second time.
+    """
+
+    collection: str
+    type: type[T]
+
+    def below(self, parent: Kind[Any], parent_id: str) -> Kind[T]:
+        """The same kind as a subcollection of one parent record, e.g. the messages of a thread."""
+        return Kind(f"{parent.collection}/{parent_id}/{self.collection}", self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Equality and order conditions that every record of a page meets.
+
+    `where` holds (field, operator, value) with Firestore's operators (`==`, `<`, `<=`, `>`, `>=`, `in`,
+    `array_contains`). `order_by` is a field; `-field` for descending; records with equal values follow by id.
+    `cursor` is the opaque mark that the page before returned.
+    """
+
+    where: tuple[tuple[str, str, Any], ...] = ()
+    order_by: str | None = None
+    limit: int = 50
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    items: tuple[T, ...]
+    next_cursor: str | None = None
+
+
+class Transaction(Protocol):
+    """Reads first, then writes; all of it commits at once or not at all. The body may run several times."""
+
+    def get(self, kind: Kind[T], record_id: str) -> T | None: ...
+
+    def get_many(self, kind: Kind[T], record_ids: Sequence[str]) -> dict[str, T]: ...
+
+    def find(self, kind: Kind[T], query: Query) -> tuple[T, ...]: ...
+
+    def put(self, kind: Kind[T], record: T) -> None: ...
+
+    def delete(self, kind: Kind[Any], record_id: str) -> None: ...
+
+
+class AccountStore(Protocol):
+    """Records of one account. Nothing here can name another."""
+
+    @property
+    def account_id(self) -> str: ...
+
+    def get(self, kind: Kind[T], record_id: str) -> T | None: ...
+
+    def get_many(self, kind: Kind[T], record_ids: Sequence[str]) -> dict[str, T]:
+        """One batch read; ids that do not exist are left out."""
+        ...
+
+    def find(self, kind: Kind[T], query: Query) -> Page[T]: ...
+
+    def every(self, kind: Kind[T], query: Query) -> Iterator[T]:
+        """All matching records, streamed; `limit` and `cursor` of the query are not used."""
+        ...
+
+    def create(self, kind: Kind[T], record: T) -> None:
+        """Raises `ConflictError` when the id is taken."""
+        ...
+
+    def put_many(self, kind: Kind[T], records: Sequence[T]) -> None:
+        """Replaces whole records in as few atomic commits as their size allows, in order."""
+        ...
+
+    def delete_many(self, kind: Kind[Any], record_ids: Sequence[str]) -> None: ...
+
+    def transact(self, body: Callable[[Transaction], R]) -> R:
+        """Runs `body`, again when another transaction interferes; `TransientError` when that does not end."""
+        ...
+
+
+class Store(Protocol):
+    def of(self, account_id: str) -> AccountStore:
+        """The account is bound here, once; a query without one cannot be written."""
+        ...
+
+
+# --- objects, tasks ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class UploadTarget:
+    """Where and how a client sends the bytes itself."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    expires_at: datetime
+
+
+class Objects(Protocol):
+    """One bucket."""
+
+    def write(self, name: str, data: bytes, *, content_type: str, replace: bool = False) -> int:
+        """Stores an object and returns its generation. Without `replace` an existing object raises
+        `ConflictError` (if-generation-match 0)."""
+        ...
+
+    def read(self, name: str, *, generation: int | None = None, limit: int | None = None) -> bytes:
+        """Raises `NotFoundError`, or `TooLargeError` when the object has more than `limit` bytes."""
+        ...
+
+    def delete_prefix(self, prefix: str) -> int:
+        """Deletes every object whose name starts so; returns how many there were."""
+        ...
+
+    def sign_upload(
+        self, name: str, *, content_type: str, size_limit: int, expires_at: datetime
+    ) -> UploadTarget: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A call to the `tasks` function: POST `path` with `body` as JSON, not before `at`.
+
+    A task with the same `name` is not enqueued twice within an hour.
+    """
+
+    path: str
+    body: dict[str, str | int]
+    name: str | None = None
+    at: datetime | None = None
+
+
+class TaskQueue(Protocol):
+    def enqueue(self, task: Task) -> bool:
+        """False when a task of that name exists or existed a short while ago."""
+        ...
+
+
+# --- models ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """`vectors` is float32, one row a text, rows of length 1."""
+
+    vectors: Vectors
+    use: TokenUse = field(default_factory=TokenUse)
+
+
+class Embedder(Protocol):
+    """Raises `ModelUnavailableError`; never returns fewer rows than texts."""
+
+    @property
+    def profile(self) -> EmbeddingProfile: ...
+
+    @property
+    def batch_size(self) -> int:
+        """How many texts make one paid call: what a crash can cost at most."""
+        ...
+
+    def passages(self, texts: Sequence[str]) -> Embeddings: ...
+
+    def query(self, text: str) -> Embeddings: ...
+
+
+class Summarizer(Protocol):
+    @property
+    def fingerprint(self) -> str: ...
+
+    def summarize(self, request: SummaryRequest) -> Summary: ...
+
+
+class AnswerModel(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def answer(self, prompt: Prompt) -> Reply: ...

@@ -1,0 +1,17 @@
+"""Where each kind of record is kept below its account (subcollections of `accounts/{account}`)."""
+
+from __future__ import annotations
+
+from shared.domain.accounts import ApiKey, Department
+from shared.domain.knowledge import Document, KnowledgeBase, Receipt, Record
+from shared.domain.text import Outline, StoredChunk
+from shared.ports import Kind
+
+DEPARTMENTS = Kind("departments", Department)
+API_KEYS = Kind("api_keys", ApiKey)
+KNOWLEDGE_BASES = Kind("knowledge_bases", KnowledgeBase)
+DOCUMENTS = Kind("documents", Document)
+RECORDS = Kind("records", Record)
+CHUNKS = Kind("chunks", StoredChunk)
+OUTLINES = Kind("outlines", Outline)
+RECEIPTS = Kind("receipts", Receipt)

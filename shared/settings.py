@@ -1,0 +1,61 @@
+"""Settings from the environment, read once at the edge and passed on as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Empty strings mean "not set". The README's table says what each is for."""
+
+    project: str = "demo-almanac"
+    database: str = "(default)"
+    uploads_bucket: str = "almanac-uploads"
+    derived_bucket: str = "almanac-derived"
+    tasks_queue: str = "projects/demo-almanac/locations/local/queues/work"
+    tasks_url: str = ""
+    tasks_service_account: str = ""
+    tasks_emulator_host: str = ""
+    storage_emulator_url: str = ""
+    openai_api_key: str = ""
+    openai_base_url: str = ""
+    embedding_model: str = "text-embedding-3-small"
+    anthropic_api_key: str = ""
+    anthropic_base_url: str = ""
+    answer_model: str = "claude-sonnet-5-5"
+    summary_model: str = "claude-haiku-5-5"
+    index_cache_mb: int = 256
+    lease_seconds: int = 60
+    advance_seconds: int = 400
+    max_attempts: int = 5
+    deployed: bool = False
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str]) -> Settings:
+        """Reads the variables of the README's table; `K_SERVICE` marks a deployed function."""
+        default = cls()
+        return cls(
+            project=env.get("GOOGLE_CLOUD_PROJECT", default.project),
+            database=env.get("ALMANAC_DATABASE", default.database),
+            uploads_bucket=env.get("ALMANAC_UPLOADS_BUCKET", default.uploads_bucket),
+            derived_bucket=env.get("ALMANAC_DERIVED_BUCKET", default.derived_bucket),
+            tasks_queue=env.get("ALMANAC_TASKS_QUEUE", default.tasks_queue),
+            tasks_url=env.get("ALMANAC_TASKS_URL", ""),
+            tasks_service_account=env.get("ALMANAC_TASKS_SERVICE_ACCOUNT", ""),
+            tasks_emulator_host=env.get("CLOUD_TASKS_EMULATOR_HOST", ""),
+            storage_emulator_url=env.get("STORAGE_EMULATOR_HOST", ""),
+            openai_api_key=env.get("OPENAI_API_KEY", ""),
+            openai_base_url=env.get("OPENAI_BASE_URL", ""),
+            embedding_model=env.get("ALMANAC_EMBEDDING_MODEL", default.embedding_model),
+            anthropic_api_key=env.get("ANTHROPIC_API_KEY", ""),
+            anthropic_base_url=env.get("ANTHROPIC_BASE_URL", ""),
+            answer_model=env.get("ALMANAC_ANSWER_MODEL", default.answer_model),
+            summary_model=env.get("ALMANAC_SUMMARY_MODEL", default.summary_model),
+            index_cache_mb=int(env.get("ALMANAC_INDEX_CACHE_MB", default.index_cache_mb)),
+            lease_seconds=int(env.get("ALMANAC_LEASE_SECONDS", default.lease_seconds)),
+            advance_seconds=int(env.get("ALMANAC_ADVANCE_SECONDS", default.advance_seconds)),
+            max_attempts=int(env.get("ALMANAC_MAX_ATTEMPTS", default.max_attempts)),
+            deployed="K_SERVICE" in env,
+        )
