@@ -35,7 +35,8 @@ TokenCounter = Callable[[str], int]
 class Kind(Generic[T]):
     """A kind of record: where it is kept below the account, and the frozen dataclass that it parses into.
 
-    The type has a field `id`, which is the record's name and is not stored a second time.
+    The type has a field `id`, which is the record's name and is not stored a second time. An empty
+    collection is the account's own record.
     """
 
     collection: str
@@ -117,6 +118,10 @@ class AccountStore(Protocol):
 class Store(Protocol):
     def of(self, account_id: str) -> AccountStore:
         """The account is bound here, once; a query without one cannot be written."""
+        ...
+
+    def account_ids(self) -> Iterator[str]:
+        """Every account there is: for administration and sweeps only."""
         ...
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from shared.domain.accounts import ApiKey, Department
+from shared.domain.accounts import Account, ApiKey, Department
 from shared.domain.knowledge import Document, KnowledgeBase, Receipt, Record
 from shared.domain.text import Outline, StoredChunk
 from shared.ports import Kind
 
+ACCOUNT = Kind("", Account)  # the account's own record
 DEPARTMENTS = Kind("departments", Department)
 API_KEYS = Kind("api_keys", ApiKey)
 KNOWLEDGE_BASES = Kind("knowledge_bases", KnowledgeBase)

@@ -99,13 +99,13 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The revision that readers see. `segments` pairs the ids written for it with their passage counts."""
+    """The revision that readers see. `segments` maps the ids written for it to their passage counts."""
 
     revision: int
     fingerprint: str
     chunks: int
     passages: int
-    segments: tuple[tuple[str, int], ...]
+    segments: Mapping[str, int]
     at: datetime
 
 

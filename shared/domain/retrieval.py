@@ -35,7 +35,7 @@ class ScopeEntry:
 @dataclass(frozen=True, slots=True)
 class RetrievedPassage:
     """`version` is the document's revision. `similarity` is the raw cosine, `lexical` the raw BM25 score,
-    `score` the fused one that ordered the result. `tokens` counts `text` as the answering model will see it."""
+    `score` the fused one that ordered the result. `tokens` counts `text` as the answering model sees it."""
 
     id: str
     document_id: str

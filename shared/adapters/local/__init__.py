@@ -1,0 +1,1 @@
+"""Models that run inside the process, with no key and no network."""

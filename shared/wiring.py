@@ -1,0 +1,122 @@
+"""The only builder of clients. Each is made on first use, once per process, so that a cold start pays only
+for what its function needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.index.cache import IndexCache
+    from shared.ports import AnswerModel, Clock, Embedder, Objects, Store, Summarizer, TaskQueue
+
+
+class Container:
+    """What the functions hand to the flows."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    @cached_property
+    def clock(self) -> Clock:
+        from shared.adapters.clock import SystemClock
+
+        return SystemClock()
+
+    @cached_property
+    def store(self) -> Store:
+        from shared.adapters.firestore.store import FirestoreStore, connect
+
+        return FirestoreStore(connect(self.settings.project, self.settings.database))
+
+    @cached_property
+    def uploads(self) -> Objects:
+        """The bucket whose objects start ingestion."""
+        return self._bucket(self.settings.uploads_bucket)
+
+    @cached_property
+    def derived(self) -> Objects:
+        """The bucket for what we make; its objects trigger nothing."""
+        return self._bucket(self.settings.derived_bucket)
+
+    def _bucket(self, name: str) -> Objects:
+        from shared.adapters.storage import GcsObjects, connect
+
+        return GcsObjects(connect(self.settings.project, self.settings.storage_emulator_url), name)
+
+    @cached_property
+    def queue(self) -> TaskQueue:
+        from shared.adapters.tasks import CloudTasksQueue, connect
+
+        return CloudTasksQueue(
+            connect(self.settings.tasks_emulator_host),
+            self.settings.tasks_queue,
+            self.settings.tasks_url,
+            self.settings.tasks_service_account,
+        )
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        if self.settings.openai_api_key:
+            from shared.adapters.openai_embeddings import OpenAIEmbedder
+
+            return OpenAIEmbedder(
+                api_key=self.settings.openai_api_key,
+                base_url=self.settings.openai_base_url,
+                model=self.settings.embedding_model,
+            )
+        from shared.adapters.local.embedder import local_embedder
+
+        return local_embedder()
+
+    @cached_property
+    def summarizer(self) -> Summarizer:
+        if self.settings.anthropic_api_key:
+            from shared.adapters.anthropic_models import AnthropicSummarizer
+
+            return AnthropicSummarizer(
+                api_key=self.settings.anthropic_api_key,
+                base_url=self.settings.anthropic_base_url,
+                model=self.settings.summary_model,
+            )
+        from shared.adapters.local.embedder import local_embedder
+        from shared.adapters.local.summarizer import TextRankSummarizer
+
+        return TextRankSummarizer(local_embedder())
+
+    @cached_property
+    def answer_model(self) -> AnswerModel:
+        if self.settings.anthropic_api_key:
+            from shared.adapters.anthropic_models import AnthropicAnswers
+
+            return AnthropicAnswers(
+                api_key=self.settings.anthropic_api_key,
+                base_url=self.settings.anthropic_base_url,
+                model=self.settings.answer_model,
+            )
+        from shared.adapters.local.answers import ExtractiveAnswers
+        from shared.adapters.local.embedder import local_embedder
+
+        return ExtractiveAnswers(local_embedder())
+
+    @cached_property
+    def count_tokens(self) -> Callable[[str], int]:
+        from shared.adapters.tokens import count_tokens
+
+        return count_tokens
+
+    @cached_property
+    def index(self) -> IndexCache:
+        from shared.index.cache import IndexCache
+
+        return IndexCache(self.settings.index_cache_mb * 1024 * 1024)
+
+
+@cache
+def container() -> Container:
+    """The process's container, from its environment."""
+    return Container(Settings.from_env(os.environ))
