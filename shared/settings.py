@@ -27,9 +27,9 @@ class Settings:
     answer_model: str = "claude-sonnet-5-5"
     summary_model: str = "claude-haiku-5-5"
     index_cache_mb: int = 256
-    lease_seconds: int = 60
+    lease_seconds: int = 120
     advance_seconds: int = 400
-    max_attempts: int = 5
+    max_attempts: int = 8
     deployed: bool = False
 
     @classmethod

@@ -112,13 +112,18 @@ class Published:
 @dataclass(frozen=True, slots=True)
 class Work:
     """The claim on a revision in progress. `token` is the fencing token: it grows with every claim, and every
-    later write checks it, so a worker that lost its lease can change nothing."""
+    later write checks it, so a worker that lost its lease can change nothing.
+
+    `attempt` counts claims after a failure or a death; `continuations` the calls that ran out of time and
+    parked the work for the next one (`parked`), which is not a failure.
+    """
 
     revision: int
     token: int
     lease_until: datetime
     attempt: int
     continuations: int = 0
+    parked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

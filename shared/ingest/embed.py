@@ -1,0 +1,65 @@
+"""A vector for every passage, each text paid for once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from shared.domain.text import Passage
+from shared.ingest.deadline import Deadline
+from shared.ingest.paid import keep, lookup, paid_id
+from shared.ingest.summarize import OnProgress
+from shared.ports import AccountStore, Clock, Embedder
+
+if TYPE_CHECKING:
+    from shared.ports import Vectors
+
+# The nearest headings say what a window is about; the outermost ones are the same for the whole document.
+_HEADINGS_EMBEDDED = 2
+
+
+def embedding_text(passage: Passage) -> str:
+    """What is embedded: the passage under its nearest headings, so that a window from the middle of a section
+    is still found by the section's subject."""
+    headings = [h for h in passage.heading_path[-_HEADINGS_EMBEDDED:] if h not in passage.text]
+    return "\n".join([*headings, passage.text])
+
+
+def embed(
+    store: AccountStore,
+    clock: Clock,
+    embedder: Embedder,
+    passages: Sequence[Passage],
+    deadline: Deadline,
+    on_progress: OnProgress,
+) -> Vectors:
+    """Vectors, float32 [passages, dimensions], in the order of the passages. Each batch is kept as soon as it
+    is made; `on_progress(done, total)` follows it.
+
+    Raises `OutOfTimeError` between two batches, `ModelUnavailableError` when the model does not answer.
+    """
+    import numpy as np
+
+    fingerprint = embedder.profile.fingerprint
+    texts = [embedding_text(passage) for passage in passages]
+    keys = [paid_id("vec", fingerprint, text) for text in texts]
+    by_key = dict(zip(keys, texts, strict=True))
+    known = dict(lookup(store, list(by_key)))
+    on_progress(sum(key in known for key in keys), len(keys))
+    missing = [key for key in by_key if key not in known]
+    for batch in _batches(missing, embedder.batch_size):
+        deadline.check()
+        vectors = embedder.passages([by_key[key] for key in batch]).vectors.astype("<f2")
+        payloads = {key: row.tobytes() for key, row in zip(batch, vectors, strict=True)}
+        keep(store, fingerprint, payloads, clock.now())
+        known.update(payloads)
+        on_progress(sum(key in known for key in keys), len(keys))
+    rows = [np.frombuffer(known[key], dtype="<f2") for key in keys]
+    return (
+        np.stack(rows).astype(np.float32) if rows else np.zeros((0, embedder.profile.dimensions), np.float32)
+    )
+
+
+def _batches(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
