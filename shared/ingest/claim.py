@@ -54,7 +54,7 @@ class Lease:
         self._change(lambda document: replace(document, status=status, progress=progress))
 
     def park(self) -> None:
-        """Time is over: leaves the work for the next call, which continues and does not count as an attempt."""
+        """Time is over: leaves the work for the next call, which is a continuation and no new attempt."""
         self._change(lambda document: replace(document, work=self._released(document, parked=True)))
 
     def release(self, error: AlmanacError) -> None:
@@ -98,28 +98,26 @@ class Lease:
 
     def _change(self, change: Callable[[Document], Document]) -> None:
         def body(transaction: Transaction) -> Document:
-            document = transaction.get(DOCUMENTS, self.document.id)
-            work = self._verified(document)
+            document, work = self._verified(transaction.get(DOCUMENTS, self.document.id))
             now = self._clock.now()
             renewed = replace(work, lease_until=now + timedelta(seconds=self._seconds))
-            changed = replace(change(replace(document, work=renewed)), updated_at=now)  # type: ignore[type-var]
+            changed = replace(change(replace(document, work=renewed)), updated_at=now)
             transaction.put(DOCUMENTS, changed)
             return changed
 
         self.document = self._store.transact(body)
 
-    def _verified(self, document: Document | None) -> Work:
-        held = document is not None and document.work is not None and document.work.token == self.token
-        if (
-            document is None
-            or document.work is None
-            or not held
-            or document.status is DocumentStatus.DELETING
-        ):
+    def _verified(self, document: Document | None) -> tuple[Document, Work]:
+        work = document.work if document is not None else None
+        if document is None or work is None or work.token != self.token or _deleting(document):
             raise LeaseLostError(
                 f"The work on {self.document.id} revision {self.revision} is not ours any more."
             )
-        return document.work
+        return document, work
+
+
+def _deleting(document: Document) -> bool:
+    return document.status is DocumentStatus.DELETING
 
 
 def failure_of(error: AlmanacError) -> Failure:
@@ -176,7 +174,7 @@ def claim(
 
 
 def _refusal(document: Document | None, revision: int, now: datetime) -> Refused | None:
-    if document is None or document.status is DocumentStatus.DELETING or revision > document.latest_revision:
+    if document is None or _deleting(document) or revision > document.latest_revision:
         return Refused(Refusal.GONE)
     if revision < document.latest_revision:
         return Refused(Refusal.STALE)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from shared.domain.text import Passage
 from shared.ingest.deadline import Deadline
 from shared.ingest.paid import keep, lookup, paid_id
@@ -30,6 +32,7 @@ def embed(
     clock: Clock,
     embedder: Embedder,
     passages: Sequence[Passage],
+    *,
     deadline: Deadline,
     on_progress: OnProgress,
 ) -> Vectors:
@@ -38,8 +41,6 @@ def embed(
 
     Raises `OutOfTimeError` between two batches, `ModelUnavailableError` when the model does not answer.
     """
-    import numpy as np
-
     fingerprint = embedder.profile.fingerprint
     texts = [embedding_text(passage) for passage in passages]
     keys = [paid_id("vec", fingerprint, text) for text in texts]

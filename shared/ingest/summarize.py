@@ -18,6 +18,7 @@ def summarize(
     clock: Clock,
     summarizer: Summarizer,
     chunks: Sequence[Chunk],
+    *,
     language: str | None,
     deadline: Deadline,
     on_progress: OnProgress,
