@@ -1,0 +1,28 @@
+"""An object was finalized in the uploads bucket: claims its revision and advances it.
+
+Delivered at least once, in no order. Acknowledged when there is nothing to do or the end state is recorded;
+raises only what another delivery can mend.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import functions_framework
+from cloudevents.http import CloudEvent
+
+from shared.ingest.flow import advance
+from shared.library.objects import parse_source_name
+from shared.wiring import container
+
+log = logging.getLogger(__name__)
+
+
+@functions_framework.cloud_event
+def main(event: CloudEvent) -> None:
+    name = str(event.data["name"])
+    ref = parse_source_name(name)
+    if ref is None:
+        log.warning("object is not a document's source", extra={"object": name})
+        return
+    advance(container(), ref)

@@ -1,0 +1,63 @@
+"""What Cloud Tasks calls: each path is one kind of work, its body names what to work on.
+
+The function is private: only the queue's service account may call it. A 2xx ends the task, anything else
+makes the queue try again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import flask
+import functions_framework
+
+from shared.domain.errors import AlmanacError
+from shared.wiring import Container, container
+
+log = logging.getLogger(__name__)
+
+Body = Mapping[str, Any]
+
+
+def _advance(deps: Container, body: Body) -> str:
+    from shared.ingest.flow import advance
+    from shared.library.objects import RevisionRef
+
+    return advance(deps, RevisionRef(body["account"], body["document"], int(body["revision"])))
+
+
+def _tidy(deps: Container, body: Body) -> str:
+    from shared.ingest.tidy import tidy
+    from shared.library.objects import RevisionRef
+
+    return tidy(deps, RevisionRef(body["account"], body["document"], int(body["revision"])))
+
+
+def _purge(deps: Container, body: Body) -> str:
+    from shared.library.deletes import purge
+
+    return purge(deps, body["account"], body["receipt"])
+
+
+_WORK: dict[str, Callable[[Container, Body], str]] = {
+    "/advance": _advance,
+    "/tidy": _tidy,
+    "/purge": _purge,
+}
+
+
+@functions_framework.http
+def main(request: flask.Request) -> tuple[dict[str, str], int]:
+    work = _WORK.get(request.path)
+    if work is None:
+        return {"error": f"no work is called {request.path}"}, 404
+    body = request.get_json()
+    try:
+        return {"outcome": work(container(), body)}, 200
+    except AlmanacError as error:
+        log.warning("task failed", extra={"path": request.path, "code": error.code})
+        if error.retryable:
+            return {"error": error.code}, 503
+        raise
