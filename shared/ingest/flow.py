@@ -1,0 +1,224 @@
+"""From stored bytes to searchable passages: extract, chunk, passages, summarize, embed, publish.
+
+Resumable work, not one long call. Every step's result is either cheap to make again, or kept as soon as it
+is made; a call that is killed loses at most the model call in flight.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+from shared.domain.errors import AlmanacError, LeaseLostError, NotFoundError
+from shared.domain.ids import content_id
+from shared.domain.knowledge import DocumentStatus, Progress
+from shared.domain.text import Chunk, Extraction, Passage
+from shared.ingest.claim import Lease, Refusal, Refused, claim
+from shared.ingest.chunk import chunk
+from shared.ingest.deadline import Deadline, OutOfTimeError
+from shared.ingest.embed import embed
+from shared.ingest.extract import dump_extraction, extract, load_extraction
+from shared.ingest.passages import passages
+from shared.ingest.publish import Content, publish_content
+from shared.ingest.summarize import summarize
+from shared.library.contents import claim_content
+from shared.library.objects import RevisionRef, text_name
+from shared.ports import AccountStore, Clock, Embedder, Objects, Store, Summarizer, Task, TaskQueue, TokenCounter
+from shared.settings import Settings
+
+log = logging.getLogger(__name__)
+
+MAX_FILE_BYTES = 10 * 1024 * 1024
+_FIRST_RETRY = timedelta(seconds=10)
+_LONGEST_RETRY = timedelta(minutes=10)
+
+
+class IngestDeps(Protocol):
+    """What ingestion needs of the container."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def store(self) -> Store: ...
+    @property
+    def uploads(self) -> Objects: ...
+    @property
+    def derived(self) -> Objects: ...
+    @property
+    def queue(self) -> TaskQueue: ...
+    @property
+    def embedder(self) -> Embedder: ...
+    @property
+    def summarizer(self) -> Summarizer: ...
+    @property
+    def count_tokens(self) -> TokenCounter: ...
+
+
+class Outcome(StrEnum):
+    """How a call ended; none of these needs another delivery of the same event."""
+
+    PUBLISHED = "published"
+    DUPLICATE = "duplicate"
+    FAILED = "failed"
+    PARKED = "parked"
+    RETRY = "retry"
+    LOST = "lost"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What one call works with."""
+
+    deps: IngestDeps
+    ref: RevisionRef
+    store: AccountStore
+    lease: Lease
+    deadline: Deadline
+
+    def at(self, status: DocumentStatus) -> Callable[[int, int], None]:
+        """Reports progress of a step, which also renews the lease."""
+        return lambda done, total: self.lease.checkpoint(status, Progress(done, total))
+
+
+def advance(deps: IngestDeps, ref: RevisionRef) -> Outcome:
+    """Takes the revision as far as this call's time allows.
+
+    Permanent failures end on the document's record; passing ones are tried again by a task, later each time.
+    Raises only what is unforeseen: then the platform delivers again, and the lease runs out.
+    """
+    store = deps.store.of(ref.account_id)
+    settings = deps.settings
+    lease = claim(
+        store,
+        deps.clock,
+        ref.document_id,
+        ref.revision,
+        lease_seconds=settings.lease_seconds,
+        max_attempts=settings.max_attempts,
+    )
+    if isinstance(lease, Refused):
+        return _refused(deps, ref, lease)
+    deadline = Deadline(deps.clock, deps.clock.now() + timedelta(seconds=settings.advance_seconds))
+    try:
+        return _run(_Work(deps, ref, store, lease, deadline))
+    except OutOfTimeError:
+        lease.park()
+        _again(deps, ref, f"{lease.token}", at=None)
+        return Outcome.PARKED
+    except LeaseLostError:
+        log.warning("lease lost", extra={"document_id": ref.document_id, "revision": ref.revision})
+        return Outcome.LOST
+    except AlmanacError as error:
+        return _failed(deps, ref, lease, error)
+
+
+def _run(work: _Work) -> Outcome:
+    document = work.lease.document
+    work.lease.checkpoint(DocumentStatus.EXTRACTING, Progress())
+    data = work.deps.uploads.read(document.object_name, limit=MAX_FILE_BYTES)
+    sha256 = hashlib.sha256(data).hexdigest()
+    original = claim_content(work.store, document, sha256)
+    if original is not None:
+        work.lease.settle_as_duplicate(original, sha256, len(data))
+        return Outcome.DUPLICATE
+    extraction = _extraction(work, data)
+
+    work.lease.checkpoint(DocumentStatus.CHUNKING, Progress())
+    chunks = chunk(document.id, extraction)
+    windows = _windows(work, chunks)
+
+    summaries = summarize(
+        work.store,
+        work.deps.clock,
+        work.deps.summarizer,
+        chunks,
+        language=extraction.language,
+        deadline=work.deadline,
+        on_progress=work.at(DocumentStatus.SUMMARIZING),
+    )
+    vectors = embed(
+        work.store,
+        work.deps.clock,
+        work.deps.embedder,
+        windows,
+        deadline=work.deadline,
+        on_progress=work.at(DocumentStatus.EMBEDDING),
+    )
+    content = Content(sha256, len(data), extraction, chunks, summaries, windows, vectors)
+    publish_content(work.deps, work.store, work.lease, content)
+    work.deps.queue.enqueue(task("/tidy", work.ref, name=_name("tidy", work.ref)))
+    return Outcome.PUBLISHED
+
+
+def _extraction(work: _Work, data: bytes) -> Extraction:
+    """The text of the revision, read once: a resumed call takes what the call before it stored."""
+    name = text_name(work.ref)
+    try:
+        return load_extraction(work.deps.derived.read(name))
+    except NotFoundError:
+        source = work.lease.document.source
+        made = extract(data, name_hint=source.filename or "", type_hint=source.content_type or "")
+        work.deps.derived.write(name, dump_extraction(made), content_type="application/json", replace=True)
+        return made
+
+
+def _windows(work: _Work, chunks: Sequence[Chunk]) -> tuple[Passage, ...]:
+    limit = work.deps.embedder.profile.max_input_tokens
+    count = work.deps.count_tokens
+    return tuple(
+        window
+        for section in chunks
+        for window in passages(work.ref.document_id, section, count_tokens=count, max_tokens=limit)
+    )
+
+
+def _refused(deps: IngestDeps, ref: RevisionRef, refused: Refused) -> Outcome:
+    if refused.why is Refusal.BUSY and refused.until is not None:
+        # Somebody works on it. If that one dies, nobody would come back: look again when its lease ends.
+        moment = f"{refused.until.timestamp():.0f}"
+        _again(deps, ref, f"look-{moment}", at=refused.until + timedelta(seconds=1))
+    return Outcome.NOTHING
+
+
+def _failed(deps: IngestDeps, ref: RevisionRef, lease: Lease, error: AlmanacError) -> Outcome:
+    again = error.retryable and lease.attempt < deps.settings.max_attempts
+    log.warning(
+        "ingest failed",
+        extra={"document_id": ref.document_id, "revision": ref.revision, "code": error.code, "again": again},
+    )
+    if not again:
+        lease.fail(error)
+        return Outcome.FAILED
+    lease.release(error)
+    wait = min(_FIRST_RETRY * 2 ** (lease.attempt - 1), _LONGEST_RETRY)
+    asked: float | None = getattr(error, "retry_after", None)
+    if asked is not None:
+        wait = max(wait, timedelta(seconds=asked))
+    _again(deps, ref, f"{lease.token}", at=deps.clock.now() + wait)
+    return Outcome.RETRY
+
+
+def _again(deps: IngestDeps, ref: RevisionRef, mark: str, *, at: datetime | None) -> None:
+    deps.queue.enqueue(task("/advance", ref, name=_name(f"advance-{mark}", ref), at=at))
+
+
+def task(path: str, ref: RevisionRef, *, name: str | None = None, at: datetime | None = None) -> Task:
+    """The task that calls `path` of the tasks function for one revision."""
+    body: dict[str, str | int] = {
+        "account": ref.account_id,
+        "document": ref.document_id,
+        "revision": ref.revision,
+    }
+    return Task(path, body, name=name, at=at)
+
+
+def _name(purpose: str, ref: RevisionRef) -> str:
+    return content_id("task", purpose, ref.account_id, ref.document_id, ref.revision)

@@ -1,0 +1,38 @@
+"""How much retrieval may bring, and from what similarity on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from shared.domain.models import EmbeddingProfile
+
+
+class PolicyName(StrEnum):
+    RUN = "run"
+    MESSAGE = "message"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """`max_chunks` and `max_passages` None means no such limit; `fallback_chunks` 0 means no fallback to
+    summaries. `max_tokens` counts passages as the answering model sees them."""
+
+    name: PolicyName
+    max_chunks: int | None
+    max_passages: int | None
+    max_tokens: int
+    fallback_chunks: int
+
+
+POLICIES = {
+    PolicyName.RUN: Policy(PolicyName.RUN, max_chunks=5, max_passages=None, max_tokens=8_000, fallback_chunks=5),
+    PolicyName.MESSAGE: Policy(
+        PolicyName.MESSAGE, max_chunks=None, max_passages=5, max_tokens=8_000, fallback_chunks=0
+    ),
+}
+
+
+def minimum(policy: Policy, profile: EmbeddingProfile) -> float:
+    """The raw cosine below which a passage is out. The number belongs to the embedding model."""
+    return dict(profile.minimums)[policy.name]
