@@ -56,14 +56,15 @@ _USES_MODELS = frozenset({"chat", "ingest", "tasks"})
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """One entry of the lock: its lines as they stand there, without comments, and who needs it."""
+    """A package in the lock: its lines as they stand there, without comments (one entry for each range of
+    Python versions), and who needs it."""
 
     lines: tuple[str, ...]
     needed_by: tuple[str, ...]
 
 
 def read_lock(text: str) -> dict[str, Locked]:
-    """The entries of a hashed requirements file by name. The comments `# via` hold the graph."""
+    """The packages of a hashed requirements file by name. The comments `# via` hold the graph."""
     entries: dict[str, Locked] = {}
     for block in re.split(r"\n(?=[A-Za-z0-9])", text):
         match = re.match(r"([A-Za-z0-9._-]+)(\[[^\]]*\])?==", block)
@@ -73,12 +74,15 @@ def read_lock(text: str) -> dict[str, Locked]:
         kept = tuple(line for line in lines if line.strip() and not line.strip().startswith("#"))
         comments = [line.strip().lstrip("# ") for line in lines if line.strip().startswith("#")]
         parents = tuple(c.removeprefix("via").strip().split(" ")[0] for c in comments)
-        entries[match[1]] = Locked(kept, tuple(p for p in parents if p))
+        before = entries.get(match[1], Locked((), ()))
+        entries[match[1]] = Locked(
+            before.lines + kept, before.needed_by + tuple(parent for parent in parents if parent)
+        )
     return entries
 
 
 def closure(lock: Mapping[str, Locked], roots: Iterable[str]) -> list[str]:
-    """Names of the roots and of all that they need, sorted. Raises `KeyError` for a root that is not locked."""
+    """The roots and all that they need, sorted. Raises `KeyError` for a root that is not locked."""
     needs: dict[str, set[str]] = defaultdict(set)
     for name, entry in lock.items():
         for parent in entry.needed_by:
