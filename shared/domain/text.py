@@ -37,6 +37,8 @@ class Chunk:
     front (then `text` is longer and `header` holds the repeated lines).
 
     `ordinal` counts from 0 in reading order. `pages` is the first and last page, where known.
+    `heading_path` is what all sections in it share; `outer` holds the headings (level, title) in force just
+    before its text, so that the path of any place inside can be told.
     """
 
     id: str
@@ -48,11 +50,16 @@ class Chunk:
     title: str
     pages: tuple[int, int] | None = None
     header: str = ""
+    outer: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A window of a chunk: `chunk.text[start:end] == text`. The unit that is embedded, matched and cited."""
+    """A window of a chunk: `chunk.text[start:end] == text`. The unit that is embedded, matched and cited.
+
+    A window that starts between the rows of a table repeats its header row in front: `header` is where that
+    stands in the chunk, and `text == chunk.text[header[0]:header[1]] + chunk.text[start:end]`.
+    """
 
     id: str
     chunk_id: str
@@ -61,6 +68,7 @@ class Passage:
     end: int
     heading_path: tuple[str, ...]
     pages: tuple[int, int] | None = None
+    header: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
