@@ -1,0 +1,126 @@
+"""A write with an `Idempotency-Key` happens once; repeats get the first answer.
+
+Insert first, then look who was there: two repeats at the same moment cannot both run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from flask import Response
+
+from shared.domain.accounts import Caller
+from shared.domain.errors import ConflictError, InvalidRequestError
+from shared.domain.ids import content_id
+from shared.ports import AccountStore, Clock, Kind, Transaction
+
+HEADER = "Idempotency-Key"
+_KEPT_FOR = timedelta(hours=24)
+# Longer than any call of the API runs; a key whose call died is free again after it.
+_RUNNING_FOR = timedelta(minutes=5)
+_LONGEST_KEPT = 500_000  # bytes; a record holds 1 MiB
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A key in use. `status` None means that its call still runs, until `running_until`. `body` None with a
+    status means that the answer was not kept. `expire_at` is also the database's time to live."""
+
+    id: str
+    fingerprint: str
+    running_until: datetime
+    expire_at: datetime
+    status: int | None = None
+    content_type: str = ""
+    body: str | None = None
+
+
+ANSWERED = Kind("idempotency_keys", Answered)
+
+
+def record_id(caller: Caller, route: str, key: str) -> str:
+    """Keys of different callers and routes do not meet. Raises `InvalidRequestError` for an unfit key."""
+    if not 1 <= len(key) <= 255 or not key.isprintable():
+        raise InvalidRequestError(
+            "The idempotency key is not usable.", fields=((HEADER, "1 to 255 printable characters"),)
+        )
+    return content_id("idem", caller.principal, route, key)
+
+
+def fingerprint(*parts: bytes) -> str:
+    """What makes a repeat a repeat: path, query, body and file."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()
+
+
+def once(
+    store: AccountStore,
+    clock: Clock,
+    key_id: str,
+    request_fingerprint: str,
+    run: Callable[[], Response],
+    *,
+    keep: bool = True,
+) -> Response:
+    """Runs the call unless its key did before, and keeps the answer for a day. An exception frees the key.
+
+    Raises `ConflictError` when the key came with another request, while the first call still runs, and
+    when the first answer was not kept.
+    """
+    now = clock.now()
+    mine = Answered(key_id, request_fingerprint, now + _RUNNING_FOR, now + _KEPT_FOR)
+    earlier = store.transact(lambda tx: _claim(tx, mine, now))
+    if earlier is not None:
+        return _repeat(earlier, request_fingerprint)
+    try:
+        response = run()
+    except BaseException:
+        store.delete_many(ANSWERED, [key_id])
+        raise
+    store.put_many(ANSWERED, [_answer(mine, response, keep=keep)])
+    return response
+
+
+def _claim(tx: Transaction, mine: Answered, now: datetime) -> Answered | None:
+    """The record that is in the way, or None after putting ours."""
+    earlier = tx.get(ANSWERED, mine.id)
+    if earlier is not None and not _free(earlier, now):
+        return earlier
+    tx.put(ANSWERED, mine)
+    return None
+
+
+def _free(earlier: Answered, now: datetime) -> bool:
+    return earlier.expire_at <= now or (earlier.status is None and earlier.running_until <= now)
+
+
+def _answer(mine: Answered, response: Response, *, keep: bool) -> Answered:
+    done = replace(mine, status=response.status_code, content_type=response.content_type or "")
+    if not keep or response.is_streamed:
+        return done
+    data = response.get_data()
+    return replace(done, body=data.decode()) if len(data) <= _LONGEST_KEPT else done
+
+
+def _repeat(earlier: Answered, request_fingerprint: str) -> Response:
+    if earlier.fingerprint != request_fingerprint:
+        raise ConflictError(
+            "This idempotency key was used with another request.", hint="Use a new key for a new request."
+        )
+    if earlier.status is None:
+        raise ConflictError(
+            "The first request with this idempotency key still runs.", hint="Repeat it in a few seconds."
+        )
+    if earlier.body is None:
+        raise ConflictError(
+            "This request was done before, and its answer is not kept.",
+            hint="Look at what it made; for one more, use a new key.",
+        )
+    response = Response(earlier.body, status=earlier.status, content_type=earlier.content_type)
+    response.headers["Idempotency-Replayed"] = "true"
+    return response
