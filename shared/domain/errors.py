@@ -158,6 +158,14 @@ class ModelUnavailableError(AlmanacError):
         self.retry_after = retry_after
 
 
+class ModelRejectedError(ModelUnavailableError):
+    """A provider that understood the call and will not take it: a bad key, an unknown model, a request that
+    is malformed or too long. The same call fails again, so nothing retries it."""
+
+    retryable = False
+    default_hint = "Check the model's key and name in the deployment's settings."
+
+
 class TransientError(AlmanacError):
     """Contention or an outage below us: raising it makes the platform deliver again."""
 
