@@ -100,6 +100,10 @@ class AccountStore(Protocol):
         """All matching records, streamed; `limit` and `cursor` of the query are not used."""
         ...
 
+    def count(self, kind: Kind[Any], query: Query) -> int:
+        """How many match, without reading them; `order_by`, `limit` and `cursor` are not used."""
+        ...
+
     def create(self, kind: Kind[T], record: T) -> None:
         """Raises `ConflictError` when the id is taken."""
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shared.domain.accounts import Account, ApiKey, Department
-from shared.domain.knowledge import Document, KnowledgeBase, Receipt, Record
+from shared.domain.knowledge import ContentClaim, Document, KnowledgeBase, NameClaim, Receipt, Record
 from shared.domain.text import Outline, StoredChunk
 from shared.ports import Kind
 
@@ -11,7 +11,9 @@ ACCOUNT = Kind("", Account)  # the account's own record
 DEPARTMENTS = Kind("departments", Department)
 API_KEYS = Kind("api_keys", ApiKey)
 KNOWLEDGE_BASES = Kind("knowledge_bases", KnowledgeBase)
+KNOWLEDGE_BASE_NAMES = Kind("knowledge_base_names", NameClaim)
 DOCUMENTS = Kind("documents", Document)
+CONTENTS = Kind("contents", ContentClaim)
 RECORDS = Kind("records", Record)
 CHUNKS = Kind("chunks", StoredChunk)
 OUTLINES = Kind("outlines", Outline)

@@ -168,6 +168,23 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
+class NameClaim:
+    """Says which knowledge base has a name; its id comes from the lower-cased name."""
+
+    id: str
+    knowledge_base_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContentClaim:
+    """Says which document of a knowledge base stands for certain bytes; its id comes from both."""
+
+    id: str
+    document_id: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """An entry of a `form` knowledge base (`values`), or the text of a `page` one (`text`)."""
 

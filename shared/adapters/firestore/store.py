@@ -122,6 +122,11 @@ class FirestoreAccountStore:
             for snapshot in built.stream():
                 yield decode(kind, snapshot.id, snapshot.to_dict())
 
+    def count(self, kind: Kind[Any], query: Query) -> int:
+        built, _ = self._paths.query(kind, Query(where=query.where))
+        with _translated():
+            return int(built.count(alias="n").get()[0][0].value)
+
     def create(self, kind: Kind[T], record: T) -> None:
         record_id: str = record.id  # type: ignore[attr-defined]  # every kind's type has an id
         with _translated(taken=f"{kind.collection or 'account'} {record_id} exists already"):
