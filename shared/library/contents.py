@@ -1,0 +1,157 @@
+"""Content identity: in a knowledge base, certain bytes are one document's, and the others with the same bytes
+say so. A claim record for each (knowledge base, SHA-256) decides, also between uploads that race."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Protocol
+
+from shared.domain.ids import content_id
+from shared.domain.knowledge import ContentClaim, Document, DocumentStatus, Progress
+from shared.library.objects import RevisionRef
+from shared.ports import AccountStore, Clock, Query, Store, Task, TaskQueue, Transaction
+from shared.records import CONTENTS, DOCUMENTS
+
+# Documents handed over in one transaction.
+_BATCH = 100
+
+
+class ContentDeps(Protocol):
+    @property
+    def store(self) -> Store: ...
+    @property
+    def queue(self) -> TaskQueue: ...
+    @property
+    def clock(self) -> Clock: ...
+
+
+def claim_id(knowledge_base_id: str, sha256: str) -> str:
+    """The id of the claim on these bytes in this knowledge base."""
+    return content_id("content", knowledge_base_id, sha256)
+
+
+def claim_content(store: AccountStore, document: Document, sha256: str) -> str | None:
+    """Claims the bytes for the document: None when they are its own now, else the id of the document that
+    has them. What failed or is being deleted holds nothing back."""
+
+    def body(tx: Transaction) -> str | None:
+        holder = holder_of(tx, document.knowledge_base_id, sha256)
+        if holder is not None and holder.id != document.id:
+            return holder.id
+        claim = ContentClaim(claim_id(document.knowledge_base_id, sha256), document.id, sha256)
+        tx.put(CONTENTS, claim)
+        return None
+
+    return store.transact(body)
+
+
+def holder_of(tx: Transaction, knowledge_base_id: str, sha256: str) -> Document | None:
+    """The document that stands for these bytes, if there is one."""
+    claim = tx.get(CONTENTS, claim_id(knowledge_base_id, sha256))
+    holder = tx.get(DOCUMENTS, claim.document_id) if claim is not None else None
+    return holder if holder is not None and _holds(holder) else None
+
+
+def _holds(document: Document) -> bool:
+    if document.status is DocumentStatus.DELETING:
+        return False
+    return document.published is not None or document.status not in (
+        DocumentStatus.FAILED,
+        DocumentStatus.DUPLICATE,
+    )
+
+
+def release_content(deps: ContentDeps, account_id: str, document_id: str) -> int:
+    """Gives up the bytes that a document has no more, and makes the oldest of their copies whole: that one is
+    processed, the others become copies of it. Returns how many copies were handed over.
+
+    For a document that goes these are all its bytes; for one that published another content, all but that.
+    Repeating it does no harm.
+    """
+    store = deps.store.of(account_id)
+    document = store.get(DOCUMENTS, document_id)
+    kept: str | None = None
+    if document is not None and document.status is not DocumentStatus.DELETING:
+        published = document.published
+        if published is None or published.revision < document.latest_revision:
+            return 0  # what is on its way may hold a claim of its own; its publication comes back here
+        kept = document.sha256
+    # The claims first: from then on nothing new becomes a copy of this document.
+    claims = store.every(CONTENTS, Query(where=(("document_id", "==", document_id),)))
+    _drop_claims(store, document_id, [claim.id for claim in claims if claim.sha256 != kept])
+    where = (("duplicate_of", "==", document_id),)
+    copies = store.every(DOCUMENTS, Query(where=where, order_by="created_at"))
+    waiting = [copy.id for copy in copies if copy.sha256 != kept]
+    for start in range(0, len(waiting), _BATCH):
+        batch = waiting[start : start + _BATCH]
+        now = deps.clock.now()
+        heirs = store.transact(partial(_hand_over, document_id=document_id, copy_ids=batch, now=now))
+        for heir in heirs:
+            deps.queue.enqueue(advance_task(RevisionRef(account_id, heir.id, heir.latest_revision)))
+    return len(waiting)
+
+
+def advance_task(ref: RevisionRef) -> Task:
+    """The call that takes a revision on towards the index."""
+    return Task(
+        "/advance", {"account": ref.account_id, "document": ref.document_id, "revision": ref.revision}
+    )
+
+
+def _drop_claims(store: AccountStore, document_id: str, ids: Sequence[str]) -> None:
+    """Deletes those of the claims that are still the document's."""
+
+    def body(tx: Transaction) -> None:
+        for claim in tx.get_many(CONTENTS, ids).values():
+            if claim.document_id == document_id:
+                tx.delete(CONTENTS, claim.id)
+
+    if ids:
+        store.transact(body)
+
+
+def _hand_over(
+    tx: Transaction, *, document_id: str, copy_ids: Sequence[str], now: datetime
+) -> tuple[Document, ...]:
+    """Finds each copy the document that stands for it now; returns those copies that stand for themselves."""
+    found = tx.get_many(DOCUMENTS, copy_ids)
+    copies = [found[name] for name in copy_ids if name in found and _is_copy(found[name], document_id)]
+    holders: dict[str, str] = {}
+    for copy in copies:
+        if copy.sha256 is not None and copy.sha256 not in holders:
+            holder = holder_of(tx, copy.knowledge_base_id, copy.sha256)
+            holders[copy.sha256] = copy.id if holder is None else holder.id
+    heirs = []
+    for copy in copies:
+        holder_id = copy.id if copy.sha256 is None else holders[copy.sha256]
+        if holder_id != copy.id:
+            tx.put(DOCUMENTS, replace(copy, duplicate_of=holder_id, updated_at=now))
+            continue
+        heirs.append(start_over(copy, now))
+        tx.put(DOCUMENTS, heirs[-1])
+        if copy.sha256 is not None:
+            name = claim_id(copy.knowledge_base_id, copy.sha256)
+            tx.put(CONTENTS, ContentClaim(name, copy.id, copy.sha256))
+    return tuple(heirs)
+
+
+def _is_copy(document: Document, document_id: str) -> bool:
+    return document.status is DocumentStatus.DUPLICATE and document.duplicate_of == document_id
+
+
+def start_over(document: Document, now: datetime) -> Document:
+    """The document with its latest revision to be processed from the start."""
+    return replace(
+        document,
+        status=DocumentStatus.UPLOADED,
+        settled_revision=document.latest_revision - 1,
+        work=None,
+        attempts=0,
+        error=None,
+        progress=Progress(),
+        duplicate_of=None,
+        updated_at=now,
+    )
