@@ -91,6 +91,7 @@ def release_content(deps: ContentDeps, account_id: str, document_id: str) -> int
         heirs = store.transact(partial(_hand_over, document_id=document_id, copy_ids=batch, now=now))
         for heir in heirs:
             deps.queue.enqueue(advance_task(RevisionRef(account_id, heir.id, heir.latest_revision)))
+        store.transact(partial(_detach, document_id=document_id, heir_ids=[heir.id for heir in heirs]))
     return len(waiting)
 
 
@@ -116,15 +117,20 @@ def _drop_claims(store: AccountStore, document_id: str, ids: Sequence[str]) -> N
 def _hand_over(
     tx: Transaction, *, document_id: str, copy_ids: Sequence[str], now: datetime
 ) -> tuple[Document, ...]:
-    """Finds each copy the document that stands for it now; returns those copies that stand for themselves."""
+    """Finds each copy the document that stands for it now; returns those copies that stand for themselves.
+
+    These still name the document they came from until their work is enqueued: a repeat after a crash finds
+    them by it.
+    """
     found = tx.get_many(DOCUMENTS, copy_ids)
-    copies = [found[name] for name in copy_ids if name in found and _is_copy(found[name], document_id)]
+    mine = [found[name] for name in copy_ids if name in found and found[name].duplicate_of == document_id]
+    copies = [document for document in mine if document.status is DocumentStatus.DUPLICATE]
+    heirs = [document for document in mine if document.status is not DocumentStatus.DUPLICATE]
     holders: dict[str, str] = {}
     for copy in copies:
         if copy.sha256 is not None and copy.sha256 not in holders:
             holder = holder_of(tx, copy.knowledge_base_id, copy.sha256)
             holders[copy.sha256] = copy.id if holder is None else holder.id
-    heirs = []
     for copy in copies:
         holder_id = copy.id if copy.sha256 is None else holders[copy.sha256]
         if holder_id != copy.id:
@@ -138,12 +144,15 @@ def _hand_over(
     return tuple(heirs)
 
 
-def _is_copy(document: Document, document_id: str) -> bool:
-    return document.status is DocumentStatus.DUPLICATE and document.duplicate_of == document_id
+def _detach(tx: Transaction, *, document_id: str, heir_ids: Sequence[str]) -> None:
+    """Their work is enqueued: they stand for themselves."""
+    for heir in tx.get_many(DOCUMENTS, heir_ids).values():
+        if heir.duplicate_of == document_id and heir.status is not DocumentStatus.DUPLICATE:
+            tx.put(DOCUMENTS, replace(heir, duplicate_of=None))
 
 
 def start_over(document: Document, now: datetime) -> Document:
-    """The document with its latest revision to be processed from the start."""
+    """The document with its latest revision to be processed from the start. `duplicate_of` stays."""
     return replace(
         document,
         status=DocumentStatus.UPLOADED,
@@ -152,6 +161,5 @@ def start_over(document: Document, now: datetime) -> Document:
         attempts=0,
         error=None,
         progress=Progress(),
-        duplicate_of=None,
         updated_at=now,
     )
