@@ -1,0 +1,216 @@
+"""Where text is cut: at places chosen by what stands there, so that an edit moves only its neighbours.
+
+Counting characters from the start would move every later boundary with each edit. Here a boundary is, of
+all good places in a window of sizes, the one whose following words have the smallest hash: two versions of
+a text that differ in one place choose the same boundaries again a little behind it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+import zlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+_HASHED = 48  # characters behind a place that decide its hash
+_JOINERS = {"\u200d", "\ufe0e", "\ufe0f"}
+_SKIN_TONES = range(0x1F3FB, 0x1F400)
+_FLAGS = range(0x1F1E6, 0x1F200)
+
+# The end of a sentence, with its closing quotes: Latin marks need a blank behind them, CJK ones do not.
+_SENTENCE = re.compile(
+    r"[.!?…؟۔։][\"'”’»)\]]*(?=\s+[^a-z\s])\s+|[。！？；｡][”’」』）)\"']*\s*|[।॥]\s*",
+)
+_LINE_ENDS = re.compile(r"\n\s*")
+_BLANKS = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a text may be cut, best first: each rank holds sorted offsets. `whole` are spans (of tables and
+    code) inside which only the ranks count, never a blank between two words."""
+
+    ranks: tuple[tuple[int, ...], ...]
+    whole: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """In characters: a piece ends between `low` and `high` where there is a place; else at the last good
+    place from `floor` on. A row or line that is longer may stay whole up to `stretch`."""
+
+    floor: int
+    low: int
+    high: int
+    stretch: int
+
+    def scaled(self, factor: float) -> Sizes:
+        return Sizes(
+            *(max(1, int(size * factor)) for size in (self.floor, self.low, self.high, self.stretch))
+        )
+
+    def less(self, overhead: int) -> Sizes:
+        """The same with `overhead` characters repeated in front of the piece."""
+        return Sizes(*(max(1, size - overhead) for size in (self.floor, self.low, self.high, self.stretch)))
+
+
+@dataclass(slots=True)
+class Cutter:
+    """Cuts one text. Sentence ends are found when first asked for."""
+
+    text: str
+    places: Places
+    _sentences: list[int] | None = field(default=None, init=False)
+
+    def cut(
+        self,
+        start: int,
+        end: int,
+        sizes: Callable[[int], Sizes],
+        fit: Callable[[int, int, int], float] = lambda _before, _start, _end: 1.0,
+    ) -> list[int]:
+        """Boundaries from `start` to `end`, both included. `sizes(at)` are those of a piece starting there;
+        `fit(before, start, end)` says how many times over its limit a piece is (1 or less: it fits), where
+        `before` is the start of the piece before it."""
+        bounds = [start]
+        while bounds[-1] < end:
+            at, before = bounds[-1], bounds[max(len(bounds) - 2, 0)]
+            bounds.append(self._next(at, end, sizes(at), functools.partial(fit, before, at)))
+        return bounds
+
+    def _next(self, at: int, end: int, sizes: Sizes, fit: Callable[[int], float]) -> int:
+        factor = 1.0
+        while True:
+            now = sizes.scaled(factor)
+            stop = end if end - at <= now.high else self._choose(at, end, now)
+            over = fit(stop)
+            if over <= 1 or stop - at <= 1:
+                return stop
+            factor = min(factor * 0.8, factor * 0.95 / over)
+
+    def _choose(self, at: int, end: int, sizes: Sizes) -> int:
+        """The best place for the end of a piece that starts at `at` and may not reach `end`."""
+        for rank in self.places.ranks:
+            found = self._best(_between(rank, at + sizes.low, at + sizes.high))
+            if found is None:
+                earlier = _between(rank, at + sizes.floor, at + sizes.low - 1)
+                found = earlier[-1] if earlier else None
+            if found is not None:
+                return found
+        if self._inside_whole(at + sizes.high):
+            return self._around(at, end, sizes)
+        return self._inside(at, sizes)
+
+    def _around(self, at: int, end: int, sizes: Sizes) -> int:
+        """No row or line ends in the window: take the next end, when it is not too far."""
+        later = [
+            found
+            for rank in self.places.ranks
+            for found in _between(rank, at + sizes.high + 1, min(at + sizes.stretch, end))[:1]
+        ]
+        if later:
+            return min(later)
+        if end - at <= sizes.stretch:
+            return end
+        return self._inside(at, sizes)
+
+    def _inside(self, at: int, sizes: Sizes) -> int:
+        """A place in running text: a sentence's end, a blank, or between any two characters."""
+        low, high = at + sizes.low, at + sizes.high
+        sentences = _between(self._sentence_ends(), low, high)
+        if sentences:
+            return self._best(sentences) or high
+        for pattern in (_LINE_ENDS, _BLANKS):
+            found = [match.end() for match in pattern.finditer(self.text, low, high)]
+            if found:
+                return self._best(found) or high
+        anywhere = [place for place in range(low, high + 1) if self._between_characters(place)]
+        return self._best(anywhere) or high
+
+    def overlap(self, at: int, size: int, floor: int) -> int:
+        """Where the overlap of a piece that starts at `at` begins: at most `size` characters earlier, not
+        before `floor`, at the furthest good place; `at` itself inside tables and code with long lines."""
+        earliest = max(at - size, floor)
+        for places in (*self.places.ranks, self._sentence_ends()):
+            found = _between(places, earliest, at - 1)
+            if found:
+                return found[0]
+        if earliest == floor:
+            return floor
+        if self._inside_whole(at - 1):
+            return at
+        blank = _BLANKS.search(self.text, earliest, at)
+        if blank and blank.end() < at:
+            return blank.end()
+        while earliest < at and not self._between_characters(earliest):
+            earliest += 1
+        return earliest
+
+    def _best(self, places: Sequence[int]) -> int | None:
+        return min(places, key=lambda at: (digest(self.text, at), at)) if places else None
+
+    def _inside_whole(self, at: int) -> bool:
+        index = bisect_right(self.places.whole, (at, len(self.text) + 1)) - 1
+        return index >= 0 and self.places.whole[index][0] <= at < self.places.whole[index][1]
+
+    def _sentence_ends(self) -> list[int]:
+        if self._sentences is None:
+            self._sentences = [match.end() for match in _SENTENCE.finditer(self.text)]
+        return self._sentences
+
+    def _between_characters(self, at: int) -> bool:
+        """Whether a cut here tears no character that is written with several code points."""
+        if not 0 < at < len(self.text):
+            return True
+        before, after = self.text[at - 1], self.text[at]
+        if after in _JOINERS or before == "\u200d" or ord(after) in _SKIN_TONES:
+            return False
+        if ord(after) in _FLAGS and ord(before) in _FLAGS:
+            return False
+        return not unicodedata.category(after).startswith("M")
+
+
+def group(
+    weights: Sequence[int], digests: Sequence[int], minimum: int, maximum: int
+) -> list[tuple[int, int]]:
+    """Joins neighbouring sections into runs of at least `minimum` (the last may have less).
+
+    `weights` are the sections' sizes, `digests` hashes of their beginnings. A section that has the minimum
+    by itself ends its run. Of the places where a run could end before it has `maximum`, the one before the
+    smallest hash is taken, so that a new section moves only its neighbours. Returns (first, last + 1) pairs.
+    """
+    runs: list[tuple[int, int]] = []
+    first = 0
+    while first < len(weights):
+        last = _run_end(weights, digests, first, minimum, maximum)
+        runs.append((first, last))
+        first = last
+    return runs
+
+
+def _run_end(weights: Sequence[int], digests: Sequence[int], first: int, minimum: int, maximum: int) -> int:
+    total = 0
+    ends: list[int] = []
+    for index in range(first, len(weights)):
+        total += weights[index]
+        if total < minimum:
+            continue
+        if ends and total > maximum:
+            break
+        ends.append(index + 1)
+        if weights[index] >= minimum or (index + 1 < len(weights) and weights[index + 1] >= minimum):
+            break
+    inner = [end for end in ends if end < len(weights)]
+    return min(inner, key=lambda end: (digests[end], end)) if inner else len(weights)
+
+
+def digest(text: str, at: int) -> int:
+    """A hash of the words behind `at`."""
+    return zlib.crc32(text[at : at + _HASHED].encode("utf-8", "surrogatepass"))
+
+
+def _between(places: Sequence[int], low: int, high: int) -> Sequence[int]:
+    return places[bisect_left(places, low) : bisect_right(places, high)]
