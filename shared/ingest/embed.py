@@ -10,22 +10,12 @@ import numpy as np
 from shared.domain.text import Passage
 from shared.ingest.deadline import Deadline
 from shared.ingest.paid import keep, lookup, paid_id
+from shared.ingest.passages import embedding_text
 from shared.ingest.summarize import OnProgress
 from shared.ports import AccountStore, Clock, Embedder
 
 if TYPE_CHECKING:
     from shared.ports import Vectors
-
-# The nearest headings say what a window is about; the outermost ones are the same for the whole document.
-_HEADINGS_EMBEDDED = 2
-
-
-def embedding_text(passage: Passage) -> str:
-    """What is embedded: the passage under its nearest headings, so that a window from the middle of a section
-    is still found by the section's subject."""
-    headings = [h for h in passage.heading_path[-_HEADINGS_EMBEDDED:] if h not in passage.text]
-    return "\n".join([*headings, passage.text])
-
 
 def embed(
     store: AccountStore,
@@ -42,7 +32,7 @@ def embed(
     Raises `OutOfTimeError` between two batches, `ModelUnavailableError` when the model does not answer.
     """
     fingerprint = embedder.profile.fingerprint
-    texts = [embedding_text(passage) for passage in passages]
+    texts = [embedding_text(passage.heading_path, passage.text) for passage in passages]
     keys = [paid_id("vec", fingerprint, text) for text in texts]
     by_key = dict(zip(keys, texts, strict=True))
     known = dict(lookup(store, list(by_key)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -17,7 +17,7 @@ from typing import Protocol
 from shared.domain.errors import AlmanacError, LeaseLostError, NotFoundError
 from shared.domain.ids import content_id
 from shared.domain.knowledge import DocumentStatus, Progress
-from shared.domain.text import Chunk, Extraction, Passage
+from shared.domain.text import Extraction
 from shared.ingest.claim import Lease, Refusal, Refused, claim
 from shared.ingest.chunk import chunk
 from shared.ingest.deadline import Deadline, OutOfTimeError
@@ -133,7 +133,13 @@ def _run(work: _Work) -> Outcome:
 
     work.lease.checkpoint(DocumentStatus.CHUNKING, Progress())
     chunks = chunk(document.id, extraction)
-    windows = _windows(work, chunks)
+    windows = passages(
+        document.id,
+        chunks,
+        pages=extraction.pages,
+        count_tokens=work.deps.count_tokens,
+        max_tokens=work.deps.embedder.profile.max_input_tokens,
+    )
 
     summaries = summarize(
         work.store,
@@ -168,16 +174,6 @@ def _extraction(work: _Work, data: bytes) -> Extraction:
         made = extract(data, name_hint=source.filename or "", type_hint=source.content_type or "")
         work.deps.derived.write(name, dump_extraction(made), content_type="application/json", replace=True)
         return made
-
-
-def _windows(work: _Work, chunks: Sequence[Chunk]) -> tuple[Passage, ...]:
-    limit = work.deps.embedder.profile.max_input_tokens
-    count = work.deps.count_tokens
-    return tuple(
-        window
-        for section in chunks
-        for window in passages(work.ref.document_id, section, count_tokens=count, max_tokens=limit)
-    )
 
 
 def _refused(deps: IngestDeps, ref: RevisionRef, refused: Refused) -> Outcome:

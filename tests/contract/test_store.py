@@ -1,0 +1,105 @@
+"""The record store on Firestore: parsing, paging, atomic changes under contention."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from shared.adapters.firestore.store import FirestoreStore
+from shared.domain.errors import ConflictError, InvalidRequestError
+from shared.ports import Kind, Query, Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    id: str
+    text: str
+    at: datetime
+    tags: tuple[str, ...] = ()
+    count: int = 0
+    data: bytes = b""
+
+
+NOTES = Kind("notes", Note)
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def note(n: int, **changes: object) -> Note:
+    return replace(Note(f"n{n:03d}", f"text {n}", START + timedelta(minutes=n)), **changes)  # type: ignore[arg-type]
+
+
+def test_a_record_comes_back_as_it_was_put(store: FirestoreStore) -> None:
+    records = store.of("acme")
+    written = note(1, tags=("a", "ü"), count=3, data=b"\x00\xff")
+    records.create(NOTES, written)
+    assert records.get(NOTES, "n001") == written
+    assert records.get(NOTES, "n002") is None
+    with pytest.raises(ConflictError):
+        records.create(NOTES, written)
+
+
+def test_accounts_do_not_see_one_another(store: FirestoreStore) -> None:
+    store.of("acme").create(NOTES, note(1))
+    assert store.of("globex").get(NOTES, "n001") is None
+    assert store.of("globex").find(NOTES, Query()).items == ()
+
+
+def test_pages_follow_one_another_without_gap_or_repeat(store: FirestoreStore) -> None:
+    records = store.of("acme")
+    records.put_many(NOTES, [note(n, at=START + timedelta(minutes=n // 3)) for n in range(25)])
+    for order in ("at", "-at", None):
+        seen: list[str] = []
+        cursor = None
+        while True:
+            page = records.find(NOTES, Query(order_by=order, limit=4, cursor=cursor))
+            seen += [record.id for record in page.items]
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        expected = sorted(f"n{n:03d}" for n in range(25))
+        assert seen == (expected[::-1] if order == "-at" else expected)
+
+
+def test_a_foreign_cursor_is_refused(store: FirestoreStore) -> None:
+    with pytest.raises(InvalidRequestError):
+        store.of("acme").find(NOTES, Query(cursor="nonsense"))
+
+
+def test_contending_transactions_all_count(store: FirestoreStore) -> None:
+    records = store.of("acme")
+    records.create(NOTES, note(1))
+
+    def add(transaction: Transaction) -> None:
+        found = transaction.get(NOTES, "n001")
+        assert found is not None
+        transaction.put(NOTES, replace(found, count=found.count + 1))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: records.transact(add), range(40)))
+    final = records.get(NOTES, "n001")
+    assert final is not None
+    assert final.count == 40
+
+
+def test_a_transaction_that_fails_leaves_nothing(store: FirestoreStore) -> None:
+    records = store.of("acme")
+
+    def body(transaction: Transaction) -> None:
+        transaction.put(NOTES, note(1))
+        raise RuntimeError("half-way")
+
+    with pytest.raises(RuntimeError, match="half-way"):
+        records.transact(body)
+    assert records.get(NOTES, "n001") is None
+
+
+def test_many_large_records_are_split_over_commits(store: FirestoreStore) -> None:
+    records = store.of("acme")
+    many = [note(n, data=bytes(500_000)) for n in range(45)]
+    records.put_many(NOTES, many)
+    assert records.get_many(NOTES, [n.id for n in many]) == {n.id: n for n in many}
+    records.delete_many(NOTES, [n.id for n in many])
+    assert list(records.every(NOTES, Query())) == []
