@@ -1,0 +1,142 @@
+"""A segment in memory: views of its payload, with access by row and by term."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.index.layout import COLUMN, COLUMNS, read
+from shared.index.rows import Keys, Row
+
+# What Python needs for the objects around the arrays, and for one decoded document id.
+_OBJECT_BYTES, _STRING_BYTES = 4_000, 100
+
+
+class LoadedSegment:
+    """Arrays of one segment, read-only. Strings are decoded when they are asked for.
+
+    `vectors` is float16 [rows, dimensions]; `lengths` counts the terms of each passage.
+    """
+
+    def __init__(self, segment_id: str, fingerprint: str, payload: bytes) -> None:
+        sizes, arrays = read(payload)
+        self.id = segment_id
+        self.fingerprint = fingerprint
+        self.rows = sizes.rows
+        self.vectors: npt.NDArray[np.float16] = arrays["vectors"].reshape(sizes.rows, sizes.dimensions)
+        self._sizes = sizes
+        self._long: npt.NDArray[np.uint64] = arrays["long_keys"]
+        self._short: npt.NDArray[np.uint32] = arrays["short_keys"]
+        self._columns: npt.NDArray[np.uint32] = arrays["columns"].reshape(len(COLUMNS), sizes.rows)
+        self._ends: npt.NDArray[np.uint32] = arrays["ends"]
+        self._text = arrays["text"]
+        self.posting_rows: npt.NDArray[np.uint8] = arrays["posting_rows"]
+        self.posting_counts: npt.NDArray[np.uint8] = arrays["posting_counts"]
+        starts = np.zeros(sizes.short + sizes.long + 1, dtype=np.uint32)
+        np.cumsum(arrays["spread"], dtype=np.uint32, out=starts[1:])
+        starts += np.arange(len(starts), dtype=np.uint32)  # the spread is kept less one
+        self._starts = starts
+        self.nbytes = len(payload) + starts.nbytes + _OBJECT_BYTES + _STRING_BYTES * sizes.documents
+
+    @property
+    def lengths(self) -> npt.NDArray[np.uint32]:
+        return self.column("length")
+
+    def column(self, name: str) -> npt.NDArray[np.uint32]:
+        view: npt.NDArray[np.uint32] = self._columns[COLUMN[name]]
+        return view
+
+    @cached_property
+    def document_ids(self) -> tuple[str, ...]:
+        """The documents in it, in the order that the column `document` counts."""
+        first = self.rows
+        return tuple(self._string(place) for place in range(first, first + self._sizes.documents))
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """The languages that its passages were stemmed by."""
+        last = self._sizes.strings
+        return tuple(self._string(place) for place in range(last - self._sizes.languages, last))
+
+    def passage_id(self, row: int) -> str:
+        return self._string(row)
+
+    def document_id(self, row: int) -> str:
+        return self.document_ids[self._at("document", row)]
+
+    def chunk_id(self, row: int) -> str:
+        return self._string(self.rows + self._sizes.documents + self._at("chunk", row))
+
+    def heading_path(self, row: int) -> tuple[str, ...]:
+        first = self.rows + self._sizes.documents + self._sizes.chunks
+        return tuple(json.loads(self._string(first + self._at("heading", row))))
+
+    def pages(self, row: int) -> tuple[int, int] | None:
+        first, last = self._at("first_page", row), self._at("last_page", row)
+        return (first, last) if first else None
+
+    def header(self, row: int) -> tuple[int, int] | None:
+        start, end = self._at("header_start", row), self._at("header_end", row)
+        return (start, end) if end > start else None
+
+    def spans(self, short: npt.NDArray[np.uint32], long: Keys) -> Iterator[tuple[int, int, int]]:
+        """Where the postings of terms are: (place in `short` followed by `long`, start, end) of each that
+        the segment has."""
+        starts = self._starts
+        for keys, wanted, shift, base in (
+            (self._short, short, 0, 0),
+            (self._long, long, len(short), len(self._short)),
+        ):
+            if not len(wanted) or not len(keys):
+                continue
+            places = keys.searchsorted(wanted)
+            np.minimum(places, len(keys) - 1, out=places)
+            for found in np.flatnonzero(keys[places] == wanted).tolist():
+                term = base + int(places[found])
+                yield shift + found, int(starts[term]), int(starts[term + 1])
+
+    def row(self, row: int) -> Row:
+        """One passage as it was packed."""
+        keys, counts = self._terms_of_rows[row]
+        language = self._at("language", row)
+        return Row(
+            passage_id=self.passage_id(row),
+            document_id=self.document_id(row),
+            revision=self._at("revision", row),
+            chunk_id=self.chunk_id(row),
+            ordinal=self._at("ordinal", row),
+            start=self._at("start", row),
+            end=self._at("end", row),
+            heading_path=self.heading_path(row),
+            pages=self.pages(row),
+            header=self.header(row),
+            language=self.languages[language - 1] if language else None,
+            length=self._at("length", row),
+            vector=self.vectors[row],
+            keys=keys,
+            counts=counts,
+        )
+
+    @cached_property
+    def _terms_of_rows(self) -> tuple[tuple[Keys, npt.NDArray[np.uint8]], ...]:
+        """Postings by row instead of by term; only a merge needs them."""
+        keys = np.concatenate([self._short.astype(np.uint64), self._long])
+        of_posting = np.repeat(keys, np.diff(self._starts))
+        order = np.argsort(self.posting_rows, kind="stable")
+        bounds = np.searchsorted(self.posting_rows[order], np.arange(1, self.rows))
+        return tuple(
+            zip(
+                np.split(of_posting[order], bounds), np.split(self.posting_counts[order], bounds), strict=True
+            )
+        )
+
+    def _at(self, column: str, row: int) -> int:
+        return int(self._columns[COLUMN[column], row])
+
+    def _string(self, place: int) -> str:
+        start = int(self._ends[place - 1]) if place else 0
+        return self._text[start : int(self._ends[place])].tobytes().decode("utf-8", "surrogatepass")
