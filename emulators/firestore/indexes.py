@@ -1,0 +1,7 @@
+"""The indexes file."""
+
+from __future__ import annotations
+
+
+class Indexes:
+    pass
