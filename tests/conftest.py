@@ -1,8 +1,7 @@
-"""Fixtures that tests of several layers share; the network beyond this machine is sealed off."""
+"""What every test may use: a Firestore, a store on a project of its own, and no network."""
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import socket
 import uuid
@@ -14,25 +13,26 @@ import pytest
 from emulators.firestore.server import FirestoreEmulator
 from shared.adapters.firestore.store import FirestoreStore, connect
 
+_connect = socket.socket.connect
+
+
+def _loopback_only(self: socket.socket, address: Any) -> None:
+    host = address[0] if isinstance(address, tuple) else ""
+    if host and host not in {"127.0.0.1", "::1", "localhost"}:
+        raise AssertionError(f"A test reached for the network: {address}")
+    _connect(self, address)
+
 
 @pytest.fixture(scope="session", autouse=True)
-def sealed_network() -> Iterator[None]:
-    """No test reaches anything but this machine: a connection elsewhere fails at once, with its address."""
-    really_connect = socket.socket.connect
-
-    def guarded(self: socket.socket, address: Any) -> None:
-        if self.family in {socket.AF_INET, socket.AF_INET6} and not _is_loopback(address[0]):
-            raise AssertionError(f"a test tried to connect to {address!r}")
-        really_connect(self, address)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(socket.socket, "connect", guarded)
-        yield
+def _sealed_network() -> Iterator[None]:
+    socket.socket.connect = _loopback_only  # type: ignore[method-assign,assignment]
+    yield
+    socket.socket.connect = _connect  # type: ignore[method-assign]
 
 
 @pytest.fixture(scope="session")
 def firestore_host() -> Iterator[str]:
-    """HOST:PORT of a Firestore: the one that FIRESTORE_EMULATOR_HOST names, or one in memory for this session.
+    """HOST:PORT of a Firestore: the one that FIRESTORE_EMULATOR_HOST names, or one in memory for the session.
 
     The variable is set while tests run, so that a plain `firestore.Client(project=...)` finds it.
     """
@@ -40,21 +40,15 @@ def firestore_host() -> Iterator[str]:
     if given:
         yield given
         return
-    with FirestoreEmulator() as emulator, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FIRESTORE_EMULATOR_HOST", emulator.host)
+    with FirestoreEmulator() as emulator:
+        os.environ["FIRESTORE_EMULATOR_HOST"] = emulator.host
         yield emulator.host
+        del os.environ["FIRESTORE_EMULATOR_HOST"]
 
 
 @pytest.fixture
 def store(firestore_host: str) -> Iterator[FirestoreStore]:
-    """A record store on a project of its own."""
-    client = connect(f"test-{uuid.uuid4().hex[:12]}", "(default)")
+    """A store on a project of its own, so that tests do not see one another's records."""
+    client = connect(f"demo-{uuid.uuid4().hex[:12]}", "(default)")
     yield FirestoreStore(client)
     client.close()
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
