@@ -37,7 +37,7 @@ def _tidy(deps: Container, body: Body) -> str:
 
 
 def _purge(deps: Container, body: Body) -> str:
-    from shared.library.deletes import purge
+    from shared.library.purge import purge
 
     return purge(deps, body["account"], body["receipt"])
 

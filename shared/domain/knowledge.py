@@ -196,14 +196,31 @@ class Record:
     values: Mapping[str, MetadataValue] = field(default_factory=dict)
 
 
+class SubjectKind(StrEnum):
+    """What can be deleted with a receipt."""
+
+    DOCUMENT = "document"
+    KNOWLEDGE_BASE = "knowledge_base"
+
+
+class ReceiptStatus(StrEnum):
+    RUNNING = "running"
+    DONE = "done"
+
+
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a delete removed, by kind of thing. `status` is running or done."""
+    """What a delete removed, by kind of thing.
+
+    `department_ids` are those of the knowledge base at the moment of the delete: whoever could see what was
+    deleted can see its receipt.
+    """
 
     id: str
-    subject_kind: str
+    subject_kind: SubjectKind
     subject_id: str
-    status: str
+    status: ReceiptStatus
     created_at: datetime
     removed: Mapping[str, int] = field(default_factory=dict)
     finished_at: datetime | None = None
+    department_ids: tuple[str, ...] = ()

@@ -80,8 +80,7 @@ def release_content(deps: ContentDeps, account_id: str, document_id: str) -> int
             return 0  # what is on its way may hold a claim of its own; its publication comes back here
         kept = document.sha256
     # The claims first: from then on nothing new becomes a copy of this document.
-    claims = store.every(CONTENTS, Query(where=(("document_id", "==", document_id),)))
-    _drop_claims(store, document_id, [claim.id for claim in claims if claim.sha256 != kept])
+    drop_claims(store, document_id, kept)
     where = (("duplicate_of", "==", document_id),)
     copies = store.every(DOCUMENTS, Query(where=where, order_by="created_at"))
     waiting = [copy.id for copy in copies if copy.sha256 != kept]
@@ -102,8 +101,10 @@ def advance_task(ref: RevisionRef) -> Task:
     )
 
 
-def _drop_claims(store: AccountStore, document_id: str, ids: Sequence[str]) -> None:
-    """Deletes those of the claims that are still the document's."""
+def drop_claims(store: AccountStore, document_id: str, kept: str | None = None) -> None:
+    """The document holds no bytes any more, but for those with the SHA-256 `kept`."""
+    claims = store.every(CONTENTS, Query(where=(("document_id", "==", document_id),)))
+    ids = [claim.id for claim in claims if claim.sha256 != kept]
 
     def body(tx: Transaction) -> None:
         for claim in tx.get_many(CONTENTS, ids).values():

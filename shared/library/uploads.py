@@ -67,7 +67,7 @@ def create_from_bytes(
     store = deps.store.of(caller.account_id)
     _require_place(store, caller, knowledge_base_id)
     document = _new_document(deps, knowledge_base_id, file)
-    _refuse_by_size(store, document, file.size)
+    _refuse_by_size(store, caller, document, file.size)
     sha256 = hashlib.sha256(data).hexdigest()
     document = replace(
         document,
@@ -96,7 +96,7 @@ def create_upload(
     store = deps.store.of(caller.account_id)
     _require_place(store, caller, knowledge_base_id)
     document = _new_document(deps, knowledge_base_id, file)
-    _refuse_by_size(store, document, file.size)
+    _refuse_by_size(store, caller, document, file.size)
     name = source_name(RevisionRef(caller.account_id, document.id, 1))
     expires_at = deps.clock.now() + UPLOAD_WINDOW
     target = deps.uploads.sign_upload(
@@ -108,7 +108,7 @@ def create_upload(
         object_name=name,
         upload_expires_at=expires_at,
     )
-    store.create(DOCUMENTS, document)
+    _create(store, caller, document)
     return document, target
 
 
@@ -201,13 +201,24 @@ def _check_size(filename: str, size: int) -> None:
         )
 
 
-def _refuse_by_size(store: AccountStore, document: Document, size: int) -> None:
+def _create(store: AccountStore, caller: Caller, document: Document) -> None:
+    """Keeps the record, unless its knowledge base is gone by now."""
+
+    def body(tx: Transaction) -> None:
+        base_id = document.knowledge_base_id
+        reachable(caller, tx.get(KNOWLEDGE_BASES, base_id), base_id)
+        tx.put(DOCUMENTS, document)
+
+    store.transact(body)
+
+
+def _refuse_by_size(store: AccountStore, caller: Caller, document: Document, size: int) -> None:
     """Raises what is wrong with the size, after keeping it on the document's record."""
     try:
         _check_size(document.source.filename or "", size)
     except RefusedFileError as error:
         failure = Failure(error.code, error.message, error.hint)
-        store.create(DOCUMENTS, replace(document, error=failure, settled_revision=1))
+        _create(store, caller, replace(document, error=failure, settled_revision=1))
         raise
 
 

@@ -1,0 +1,99 @@
+"""Deletes are accepted here: a tombstone at once, the cascade by task, a receipt that says what went.
+
+From the tombstone on nothing of the subject is retrieved. The cascade is in `purge`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from shared.domain.accounts import Caller
+from shared.domain.ids import content_id
+from shared.domain.knowledge import Document, DocumentStatus, Receipt, ReceiptStatus, SubjectKind
+from shared.library.deps import LibraryDeps
+from shared.library.documents import reachable_document
+from shared.library.knowledge_bases import reachable
+from shared.library.names import claim_id
+from shared.ports import AccountStore, Task, Transaction
+from shared.records import DOCUMENTS, KNOWLEDGE_BASE_NAMES, KNOWLEDGE_BASES, RECEIPTS
+from shared.tenancy.authorize import not_found, require_reach
+
+
+def delete_document(deps: LibraryDeps, caller: Caller, document_id: str) -> Receipt:
+    """Accepts the delete of a document; a repeat gives the same receipt. Raises `NotFoundError`."""
+
+    def body(tx: Transaction) -> Receipt:
+        found = tx.get(DOCUMENTS, document_id)
+        base = tx.get(KNOWLEDGE_BASES, found.knowledge_base_id) if found is not None else None
+        document = reachable_document(caller, found, base, document_id)
+        receipt = tx.get(RECEIPTS, receipt_id(SubjectKind.DOCUMENT, document_id))
+        if receipt is None:
+            departments = base.department_ids if base is not None else ()
+            receipt = _new_receipt(SubjectKind.DOCUMENT, document_id, deps.clock.now(), departments)
+            tx.put(RECEIPTS, receipt)
+        tx.put(DOCUMENTS, tombstone(document, deps.clock.now()))
+        return receipt
+
+    return _accepted(deps, caller.account_id, deps.store.of(caller.account_id).transact(body))
+
+
+def delete_knowledge_base(deps: LibraryDeps, caller: Caller, knowledge_base_id: str) -> Receipt:
+    """Accepts the delete of a knowledge base with all that is in it. Its name is free at once. A repeat gives
+    the same receipt. Raises `NotFoundError`."""
+
+    def body(tx: Transaction) -> Receipt:
+        base = tx.get(KNOWLEDGE_BASES, knowledge_base_id)
+        receipt = tx.get(RECEIPTS, receipt_id(SubjectKind.KNOWLEDGE_BASE, knowledge_base_id))
+        if receipt is not None and caller.reaches(receipt.department_ids):
+            return receipt
+        base = reachable(caller, base, knowledge_base_id)
+        claim = tx.get(KNOWLEDGE_BASE_NAMES, claim_id(base.name_key))
+        now = deps.clock.now()
+        receipt = _new_receipt(SubjectKind.KNOWLEDGE_BASE, base.id, now, base.department_ids)
+        tx.put(RECEIPTS, receipt)
+        gone = replace(
+            base, deleting=True, active=False, index_version=base.index_version + 1, updated_at=now
+        )
+        tx.put(KNOWLEDGE_BASES, gone)
+        if claim is not None and claim.knowledge_base_id == base.id:
+            tx.delete(KNOWLEDGE_BASE_NAMES, claim.id)
+        return receipt
+
+    return _accepted(deps, caller.account_id, deps.store.of(caller.account_id).transact(body))
+
+
+def get_receipt(store: AccountStore, caller: Caller, name: str) -> Receipt:
+    """Raises `NotFoundError` for what is absent or about something that the caller could not see."""
+    receipt = store.get(RECEIPTS, name)
+    if receipt is None:
+        raise not_found(f"receipt {name}")
+    require_reach(caller, receipt.department_ids, f"receipt {name}")
+    return receipt
+
+
+def receipt_id(subject_kind: SubjectKind, subject_id: str) -> str:
+    """A subject has one receipt, however often its delete is asked for."""
+    return content_id("rcp", subject_kind, subject_id)
+
+
+def _new_receipt(kind: SubjectKind, subject_id: str, now: datetime, departments: tuple[str, ...]) -> Receipt:
+    return Receipt(
+        receipt_id(kind, subject_id), kind, subject_id, ReceiptStatus.RUNNING, now, department_ids=departments
+    )
+
+
+def tombstone(document: Document, now: datetime) -> Document:
+    """Keeps `work`: the cascade waits until that lease has ended, for who holds it may still write."""
+    return replace(document, status=DocumentStatus.DELETING, updated_at=now)
+
+
+def _accepted(deps: LibraryDeps, account_id: str, receipt: Receipt) -> Receipt:
+    if receipt.status == ReceiptStatus.RUNNING:
+        enqueue_purge(deps, account_id, receipt.id)
+    return receipt
+
+
+def enqueue_purge(deps: LibraryDeps, account_id: str, name: str, at: datetime | None = None) -> None:
+    """Has the cascade run, or go on, at the given time."""
+    deps.queue.enqueue(Task("/purge", {"account": account_id, "receipt": name}, at=at))
