@@ -5,6 +5,7 @@ From the tombstone on nothing of the subject is retrieved. The cascade is in `pu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -31,6 +32,7 @@ def delete_document(deps: LibraryDeps, caller: Caller, document_id: str) -> Rece
         if receipt is None:
             departments = base.department_ids if base is not None else ()
             receipt = _new_receipt(SubjectKind.DOCUMENT, document_id, deps.clock.now(), departments)
+            receipt = counted(receipt, {"passages": passages_of(document)})
             tx.put(RECEIPTS, receipt)
         tx.put(DOCUMENTS, tombstone(document, deps.clock.now()))
         return receipt
@@ -97,3 +99,16 @@ def _accepted(deps: LibraryDeps, account_id: str, receipt: Receipt) -> Receipt:
 def enqueue_purge(deps: LibraryDeps, account_id: str, name: str, at: datetime | None = None) -> None:
     """Has the cascade run, or go on, at the given time."""
     deps.queue.enqueue(Task("/purge", {"account": account_id, "receipt": name}, at=at))
+
+
+def passages_of(document: Document) -> int:
+    """How many passages readers see of it. Counted with the tombstone: later the record does not know it."""
+    return document.published.passages if document.published is not None else 0
+
+
+def counted(receipt: Receipt, more: Mapping[str, int]) -> Receipt:
+    """The receipt with more that was removed."""
+    removed = dict(receipt.removed)
+    for name, count in more.items():
+        removed[name] = removed.get(name, 0) + count
+    return replace(receipt, removed=removed)

@@ -7,17 +7,16 @@ transaction that removes what they count.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 from shared.domain.knowledge import Document, DocumentStatus, Receipt, ReceiptStatus, SubjectKind
-from shared.index.remove import remove_document as remove_from_index
-from shared.index.remove import remove_knowledge_base as remove_index
+from shared.index.publish import drop_index, drop_segments, remove
 from shared.library.contents import drop_claims, release_content
-from shared.library.deletes import enqueue_purge, tombstone
+from shared.library.deletes import counted, enqueue_purge, passages_of, tombstone
 from shared.library.deps import LibraryDeps
 from shared.library.objects import prefix
 from shared.ports import AccountStore, Kind, Query, Transaction
@@ -92,7 +91,7 @@ def _purge_knowledge_base(cascade: _Cascade) -> datetime | None:
     if again_at is not None:
         return again_at
     _delete_all(cascade, RECORDS, where, "records")
-    remove_index(cascade.store, cascade.receipt.subject_id)
+    drop_index(cascade.store, cascade.receipt.subject_id)
     cascade.store.delete_many(KNOWLEDGE_BASES, [cascade.receipt.subject_id])
     return None
 
@@ -104,9 +103,12 @@ def _busy_until(cascade: _Cascade, document: Document) -> datetime | None:
 
     def body(tx: Transaction) -> Document | None:
         current = tx.get(DOCUMENTS, document.id)
-        if current is not None and current.status is not DocumentStatus.DELETING:
-            current = tombstone(current, now)
-            tx.put(DOCUMENTS, current)
+        if current is None or current.status is DocumentStatus.DELETING:
+            return current
+        receipt = tx.get(RECEIPTS, cascade.receipt.id)
+        if receipt is not None:
+            tx.put(RECEIPTS, counted(receipt, {"passages": passages_of(current)}))
+        tx.put(DOCUMENTS, tombstone(current, now))
         return current
 
     current = cascade.store.transact(body)
@@ -117,25 +119,18 @@ def _busy_until(cascade: _Cascade, document: Document) -> datetime | None:
 def _remove_document(cascade: _Cascade, document: Document) -> None:
     """Everything that derives from the document, then its record."""
     whose = (("document_id", "==", document.id),)
-    remove_from_index(cascade.store, document.knowledge_base_id, document.id)
+    remove(cascade.store, cascade.deps.clock, document)
+    drop_segments(cascade.store, document.id)
     _delete_all(cascade, OUTLINES, whose, "outlines")
     _delete_all(cascade, CHUNKS, whose, "chunks")
-    start = prefix(cascade.account_id, document.id)
-    _delete_objects(cascade, start)
+    _delete_objects(cascade, prefix(cascade.account_id, document.id))
     if cascade.receipt.subject_kind is SubjectKind.DOCUMENT:
         release_content(cascade.deps, cascade.account_id, document.id)
     else:  # its copies go as well
         drop_claims(cascade.store, document.id)
-    passages = document.published.passages if document.published is not None else 0
-
-    def body(tx: Transaction) -> None:
-        receipt = tx.get(RECEIPTS, cascade.receipt.id)
-        current = tx.get(DOCUMENTS, document.id)
-        if receipt is not None and current is not None:
-            tx.put(RECEIPTS, _counted(receipt, {"documents": 1, "passages": passages}))
-            tx.delete(DOCUMENTS, document.id)
-
-    cascade.store.transact(body)
+    cascade.store.transact(
+        partial(_delete_batch, cascade=cascade, kind=DOCUMENTS, ids=[document.id], counted_as="documents")
+    )
 
 
 def _delete_objects(cascade: _Cascade, start: str) -> None:
@@ -148,7 +143,7 @@ def _delete_objects(cascade: _Cascade, start: str) -> None:
     def body(tx: Transaction) -> None:
         receipt = tx.get(RECEIPTS, cascade.receipt.id)
         if receipt is not None:
-            tx.put(RECEIPTS, _counted(receipt, removed))
+            tx.put(RECEIPTS, counted(receipt, removed))
 
     cascade.store.transact(body)
 
@@ -169,14 +164,7 @@ def _delete_batch(
     for record_id in there:
         tx.delete(kind, record_id)
     if receipt is not None:
-        tx.put(RECEIPTS, _counted(receipt, {counted_as: len(there)}))
-
-
-def _counted(receipt: Receipt, more: Mapping[str, int]) -> Receipt:
-    removed = dict(receipt.removed)
-    for name, count in more.items():
-        removed[name] = removed.get(name, 0) + count
-    return replace(receipt, removed=removed)
+        tx.put(RECEIPTS, counted(receipt, {counted_as: len(there)}))
 
 
 def _pages(store: AccountStore, kind: Kind[Document], where: Where) -> Iterator[Document]:
