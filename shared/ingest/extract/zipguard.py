@@ -1,0 +1,78 @@
+"""Office files are ZIP containers; what a container claims is checked before any reader opens it."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+from typing import IO
+
+from shared.domain.errors import CorruptFileError, EncryptedFileError, UnsafeFileError, UnsupportedTypeError
+
+MAX_ENTRIES = 5_000
+MAX_EXPANDED = 150 * 1024 * 1024
+MAX_RATIO = 200  # of one part that expands to more than a megabyte
+_SMALL = 1024 * 1024
+_BLOCK = 64 * 1024
+_MAIN_PARTS = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx"}
+_OTHERS = {
+    "ppt/presentation.xml": "a PowerPoint file",
+    "mimetype": "an OpenDocument or EPUB file",
+    "xl/workbook.bin": "a binary workbook (.xlsb)",
+}
+
+
+def open_container(data: bytes) -> zipfile.ZipFile:
+    """The container, checked. Raises `CorruptFileError`, `UnsafeFileError` or `EncryptedFileError`."""
+    try:
+        container = zipfile.ZipFile(io.BytesIO(data))
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+        raise CorruptFileError(f"The container cannot be opened: {error}") from None
+    entries = container.infolist()
+    if len(entries) > MAX_ENTRIES:
+        raise UnsafeFileError(f"The container has {len(entries):,} parts; the limit is {MAX_ENTRIES:,}")
+    if sum(entry.file_size for entry in entries) > MAX_EXPANDED:
+        raise UnsafeFileError(f"The container expands to more than {MAX_EXPANDED:,} bytes")
+    for entry in entries:
+        _check(entry)
+    return container
+
+
+def _check(entry: zipfile.ZipInfo) -> None:
+    if entry.flag_bits & 0x1:
+        raise EncryptedFileError(f"The part {entry.filename!r} is encrypted")
+    if entry.filename.startswith(("/", "\\")) or ".." in entry.filename.replace("\\", "/").split("/"):
+        raise UnsafeFileError(f"The part {entry.filename!r} points outside the container")
+    if entry.file_size > _SMALL and entry.file_size > MAX_RATIO * max(entry.compress_size, 1):
+        raise UnsafeFileError(f"The part {entry.filename!r} expands {MAX_RATIO} times and more")
+
+
+def read_part(container: zipfile.ZipFile, name: str) -> bytes:
+    """A part's bytes, never more than its entry claims. Raises `KeyError` when it does not exist."""
+    entry = container.getinfo(name)
+    try:
+        with container.open(entry) as part:
+            return b"".join(_blocks(part, entry))
+    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError) as error:
+        raise CorruptFileError(f"The part {name!r} cannot be read: {error}") from None
+
+
+def _blocks(part: IO[bytes], entry: zipfile.ZipInfo) -> Iterator[bytes]:
+    total = 0
+    while block := part.read(_BLOCK):
+        total += len(block)
+        if total > entry.file_size:
+            raise UnsafeFileError(f"The part {entry.filename!r} is larger than it claims")
+        yield block
+
+
+def office_part(data: bytes) -> str:
+    """`docx` or `xlsx`, by the main part that the container holds."""
+    names = set(open_container(data).namelist())
+    for name, kind in _MAIN_PARTS.items():
+        if name in names:
+            return kind
+    for name, kind in _OTHERS.items():
+        if name in names:
+            raise UnsupportedTypeError(f"The file is {kind}")
+    raise UnsupportedTypeError("The file is a ZIP archive, not an Office file")
