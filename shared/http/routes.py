@@ -19,6 +19,8 @@ from shared.http.models import NoParams, Params
 S = TypeVar("S")
 B = TypeVar("B")
 Q = TypeVar("Q")
+B_co = TypeVar("B_co", covariant=True)
+Q_co = TypeVar("Q_co", covariant=True)
 
 MIB = 1024 * 1024
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -35,13 +37,13 @@ class UploadedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[B, Q]):
+class Call(Generic[B_co, Q_co]):
     """One request, parsed. `path` holds the ids of the path; `body` is the route's body or form model."""
 
     verified: Caller | None
     path: Mapping[str, str]
-    body: B
-    query: Q
+    body: B_co
+    query: Q_co
     request_id: str
     file: UploadedFile | None = None
 

@@ -1,0 +1,1 @@
+"""The management API: accounts, knowledge bases, documents, records. Handlers parse, call once, translate."""

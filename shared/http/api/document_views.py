@@ -1,0 +1,148 @@
+"""Documents as the API shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from shared.domain.knowledge import Coverage, Document, DocumentStatus, Failure, MetadataValue, SourceKind
+from shared.http.models import View
+from shared.ports import UploadTarget
+
+
+class SourceView(View):
+    kind: SourceKind
+    filename: str | None
+    content_type: str | None
+    url: str | None
+
+
+class ProgressView(View):
+    done: int
+    total: int
+
+
+class ErrorView(View):
+    code: str
+    message: str
+    hint: str
+
+
+class CoverageView(View):
+    """How many pages (sheets, sections) there are, how many gave text, which did not although they show
+    something, and which are hidden and left out."""
+
+    unit: str
+    total: int
+    with_text: int
+    missing: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+class RefreshView(View):
+    outcome: str
+    at: datetime
+    detail: str | None
+
+
+class DocumentView(View):
+    """`version` is the revision that readers see, null before the first one is whole."""
+
+    id: str
+    knowledge_base_id: str
+    title: str
+    source: SourceView
+    status: DocumentStatus
+    progress: ProgressView
+    attempts: int
+    error: ErrorView | None
+    coverage: CoverageView | None
+    metadata: Mapping[str, MetadataValue]
+    language: str | None
+    sha256: str | None
+    text_sha256: str | None
+    bytes: int | None
+    characters: int | None
+    version: int | None
+    duplicate_of: str | None
+    refresh_interval_days: int | None = None
+    last_refreshed_at: datetime | None = None
+    next_refresh_at: datetime | None = None
+    last_refresh: RefreshView | None = None
+    archived: bool
+    effective_from: datetime | None = None
+    effective_to: datetime | None = None
+    supersedes: str | None = None
+    upload_expires_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class UploadView(View):
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    expires_at: datetime
+
+
+class AwaitedView(View):
+    """A document that waits for its file, and how to send that."""
+
+    document: DocumentView
+    upload: UploadView
+
+
+def document_view(document: Document) -> DocumentView:
+    return DocumentView(
+        id=document.id,
+        knowledge_base_id=document.knowledge_base_id,
+        title=document.title,
+        source=SourceView(
+            kind=document.source.kind,
+            filename=document.source.filename,
+            content_type=document.source.content_type,
+            url=document.source.url,
+        ),
+        status=document.status,
+        progress=ProgressView(done=document.progress.done, total=document.progress.total),
+        attempts=document.attempts,
+        error=_error_view(document.error),
+        coverage=_coverage_view(document.coverage),
+        metadata=document.metadata,
+        language=document.language,
+        sha256=document.sha256,
+        text_sha256=document.text_sha256,
+        bytes=document.bytes,
+        characters=document.characters,
+        version=document.published.revision if document.published is not None else None,
+        duplicate_of=document.duplicate_of,
+        archived=document.archived,
+        upload_expires_at=document.upload_expires_at,
+        created_at=document.created_at,
+        updated_at=document.updated_at,
+    )
+
+
+def awaited_view(document: Document, target: UploadTarget) -> AwaitedView:
+    upload = UploadView(
+        method=target.method, url=target.url, headers=target.headers, expires_at=target.expires_at
+    )
+    return AwaitedView(document=document_view(document), upload=upload)
+
+
+def _error_view(failure: Failure | None) -> ErrorView | None:
+    if failure is None:
+        return None
+    return ErrorView(code=failure.code, message=failure.message, hint=failure.hint)
+
+
+def _coverage_view(coverage: Coverage | None) -> CoverageView | None:
+    if coverage is None:
+        return None
+    return CoverageView(
+        unit=coverage.unit,
+        total=coverage.total,
+        with_text=coverage.with_text,
+        missing=coverage.missing,
+        left_out=coverage.left_out,
+    )

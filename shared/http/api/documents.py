@@ -1,0 +1,216 @@
+"""Documents: bring in, find, change, run again, delete."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from shared.domain.accounts import Permission
+from shared.domain.errors import InvalidRequestError
+from shared.domain.knowledge import DocumentStatus
+from shared.http.api.document_views import AwaitedView, DocumentView, awaited_view, document_view
+from shared.http.api.receipts import AcceptedView
+from shared.http.api.values import Metadata, MetadataText
+from shared.http.models import Body, Id, Listing, NoParams, PageParams, Params
+from shared.http.routes import AnyRoute, Call, Reply, Result, Route, UploadedFile
+from shared.library import documents, uploads
+from shared.library.deletes import delete_document as delete
+from shared.library.deps import LibraryDeps
+from shared.library.documents import DocumentFilter
+from shared.library.uploads import FileInfo
+
+Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
+
+
+class DocumentForm(Params):
+    """Beside the file; `metadata` is a JSON object of flat values."""
+
+    title: Title | None = None
+    metadata: MetadataText = Field(default_factory=dict)
+
+
+class UploadRequest(Body):
+    """For a file that the client sends to storage itself."""
+
+    filename: str = Field(min_length=1, max_length=255)
+    size: int = Field(ge=0, description="In bytes.")
+    content_type: str = Field(
+        default="application/octet-stream", pattern=r"^[\w.+-]+/[\w.+-]+$", max_length=100
+    )
+    title: Title | None = None
+    metadata: Metadata = Field(default_factory=dict)
+
+
+class DocumentChanges(Body):
+    """Only the fields given change; `metadata` replaces all of it."""
+
+    title: Title = ""
+    metadata: Metadata = Field(default_factory=dict)
+    archived: bool = False
+
+
+class DocumentsQuery(PageParams):
+    status: DocumentStatus | None = None
+
+
+class AllDocumentsQuery(DocumentsQuery):
+    knowledge_base_id: Id | None = None
+
+
+def create_document(deps: LibraryDeps, call: Call[DocumentForm | UploadRequest, NoParams]) -> Result:
+    base_id = call.path["knowledge_base_id"]
+    if isinstance(call.body, UploadRequest):
+        file = FileInfo(
+            filename=call.body.filename,
+            content_type=call.body.content_type,
+            size=call.body.size,
+            title=call.body.title,
+            metadata=call.body.metadata,
+        )
+        return Reply(awaited_view(*uploads.create_upload(deps, call.caller, base_id, file)), 201)
+    file, data = _file(call.body, call.file)
+    return document_view(uploads.create_from_bytes(deps, call.caller, base_id, file, data))
+
+
+def replace_document_content(deps: LibraryDeps, call: Call[DocumentForm, NoParams]) -> DocumentView:
+    file, data = _file(call.body, call.file)
+    return document_view(uploads.replace_content(deps, call.caller, call.path["document_id"], file, data))
+
+
+def list_documents(deps: LibraryDeps, call: Call[None, AllDocumentsQuery]) -> Listing[DocumentView]:
+    return _listing(deps, call, DocumentFilter(call.query.status, call.query.knowledge_base_id))
+
+
+def list_documents_of_knowledge_base(
+    deps: LibraryDeps, call: Call[None, DocumentsQuery]
+) -> Listing[DocumentView]:
+    return _listing(deps, call, DocumentFilter(call.query.status, call.path["knowledge_base_id"]))
+
+
+def get_document(deps: LibraryDeps, call: Call[None, NoParams]) -> DocumentView:
+    store = deps.store.of(call.caller.account_id)
+    return document_view(documents.get_document(store, call.caller, call.path["document_id"]))
+
+
+def change_document(deps: LibraryDeps, call: Call[DocumentChanges, NoParams]) -> DocumentView:
+    given = call.body.model_fields_set - {"acting_as"}
+    changes = {name: getattr(call.body, name) for name in given}
+    changed = documents.change_document(
+        deps.store.of(call.caller.account_id),
+        deps.clock,
+        call.caller,
+        call.path["document_id"],
+        lambda current: replace(current, **changes),
+    )
+    return document_view(changed)
+
+
+def retry_document(deps: LibraryDeps, call: Call[None, NoParams]) -> DocumentView:
+    return document_view(documents.retry_document(deps, call.caller, call.path["document_id"]))
+
+
+def delete_document(deps: LibraryDeps, call: Call[None, NoParams]) -> AcceptedView:
+    return AcceptedView(receipt_id=delete(deps, call.caller, call.path["document_id"]).id)
+
+
+def _file(form: DocumentForm, file: UploadedFile | None) -> tuple[FileInfo, bytes]:
+    if file is None:
+        raise InvalidRequestError(
+            "The request holds no file.", fields=(("Content-Type", "must be multipart/form-data"),)
+        )
+    info = FileInfo(
+        filename=file.filename,
+        content_type=file.content_type,
+        size=len(file.data),
+        title=form.title,
+        metadata=form.metadata,
+    )
+    return info, file.data
+
+
+def _listing(
+    deps: LibraryDeps, call: Call[None, DocumentsQuery], wanted: DocumentFilter
+) -> Listing[DocumentView]:
+    store = deps.store.of(call.caller.account_id)
+    page = documents.list_documents(
+        store, call.caller, wanted, limit=call.query.limit, cursor=call.query.cursor
+    )
+    return Listing[DocumentView](
+        items=tuple(document_view(one) for one in page.items), next_cursor=page.next_cursor
+    )
+
+
+_OF_BASE, _ONE = "/v1/knowledge-bases/{knowledge_base_id}/documents", "/v1/documents/{document_id}"
+
+ROUTES: tuple[AnyRoute, ...] = (
+    Route(
+        "POST",
+        _OF_BASE,
+        create_document,
+        "Bring a document in, as a file or by an upload of the client's own",
+        Permission.KB_WRITE,
+        form=DocumentForm,
+        body=UploadRequest,
+        response=DocumentView,
+        status=202,
+        also=((201, AwaitedView),),
+    ),
+    Route(
+        "GET",
+        _OF_BASE,
+        list_documents_of_knowledge_base,
+        "The documents of a knowledge base, newest first",
+        Permission.KB_READ,
+        query=DocumentsQuery,
+        response=Listing[DocumentView],
+    ),
+    Route(
+        "GET",
+        "/v1/documents",
+        list_documents,
+        "The documents that the caller may see, newest first",
+        Permission.KB_READ,
+        query=AllDocumentsQuery,
+        response=Listing[DocumentView],
+    ),
+    Route("GET", _ONE, get_document, "One document", Permission.KB_READ, response=DocumentView),
+    Route(
+        "PATCH",
+        _ONE,
+        change_document,
+        "Change title, metadata or archiving of a document",
+        Permission.KB_WRITE,
+        body=DocumentChanges,
+        response=DocumentView,
+    ),
+    Route(
+        "DELETE",
+        _ONE,
+        delete_document,
+        "Delete a document with all that derives from it",
+        Permission.KB_WRITE,
+        response=AcceptedView,
+        status=202,
+    ),
+    Route(
+        "PUT",
+        f"{_ONE}/content",
+        replace_document_content,
+        "Bring a new version of a document in",
+        Permission.KB_WRITE,
+        form=DocumentForm,
+        response=DocumentView,
+        status=202,
+    ),
+    Route(
+        "POST",
+        f"{_ONE}:retry",
+        retry_document,
+        "Process a document again that failed",
+        Permission.KB_WRITE,
+        response=DocumentView,
+        status=202,
+    ),
+)

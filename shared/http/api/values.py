@@ -1,0 +1,54 @@
+"""Metadata and form values as they come in: flat, typed, bounded."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+
+_INT64 = 2**63
+
+
+def _not_reserved(name: str) -> str:
+    if name.startswith("__"):
+        raise ValueError("must not begin with two underscores")
+    return name
+
+
+def _printable(name: str) -> str:
+    if not name.isprintable() or name != name.strip():
+        raise ValueError("must be printable, without spaces at its ends")
+    return _not_reserved(name)
+
+
+def _from_text(value: Any) -> Any:
+    """A form's field is text: the JSON in it."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        raise ValueError("must be a JSON object") from None
+
+
+# Booleans first: in Python they are whole numbers too.
+_Scalar = (
+    Annotated[bool, Field(strict=True)]
+    | Annotated[int, Field(strict=True, ge=-_INT64, lt=_INT64)]
+    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+)
+
+MetadataKey = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$"), AfterValidator(_not_reserved)
+]
+Metadata = Annotated[
+    dict[MetadataKey, _Scalar | Annotated[str, Field(strict=True, max_length=1_000)]], Field(max_length=64)
+]
+MetadataText = Annotated[Metadata, BeforeValidator(_from_text)]
+
+FormKey = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(_printable)]
+FormValues = Annotated[
+    dict[FormKey, _Scalar | Annotated[str, Field(strict=True, max_length=10_000)]],
+    Field(min_length=1, max_length=100),
+]
