@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from shared.index.fences import Fence
 from shared.index.layout import COLUMN, COLUMNS, read
 from shared.index.rows import Keys, Row
 
@@ -61,6 +62,21 @@ class LoadedSegment:
         """The languages that its passages were stemmed by."""
         last = self._sizes.strings
         return tuple(self._string(place) for place in range(last - self._sizes.languages, last))
+
+    def alive(self, fences: Mapping[str, Fence]) -> npt.NDArray[np.bool_] | None:
+        """Which rows count; None for all of them, the usual case."""
+        fenced = [place for place, name in enumerate(self.document_ids) if name in fences]
+        if not fenced:
+            return None
+        lowest = np.zeros(len(self.document_ids), dtype=np.uint32)
+        lowest[fenced] = [fences[self.document_ids[place]].revision for place in fenced]
+        alive: npt.NDArray[np.bool_] = self.column("revision") >= lowest[self.column("document")]
+        return None if alive.all() else alive
+
+    def of_documents(self, document_ids: Container[str]) -> npt.NDArray[np.bool_] | None:
+        """Which rows are of these documents; None when there are none."""
+        wanted = np.array([name in document_ids for name in self.document_ids], dtype=np.bool_)
+        return wanted[self.column("document")] if wanted.any() else None
 
     def passage_id(self, row: int) -> str:
         return self._string(row)

@@ -1,0 +1,74 @@
+"""BM25 as Lucene computes it (Robertson and Zaragoza 2009; Kamphuis et al. 2020, "Which BM25 do you mean?").
+
+    score(q, d) = sum over t in q of idf(t) * tf / (tf + k1 * (1 - b + b * |d| / avgdl))
+    idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))
+
+Frequencies, lengths and counts are those of the passages in scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.index.postings import Postings
+from shared.index.terms import QueryTerm
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """k1 and b are Lucene's. A term in a passage's headings counts as `heading` more in its text."""
+
+    k1: float = 1.2
+    b: float = 0.75
+    heading: float = 1.0
+
+
+LUCENE = Parameters()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lexical:
+    """`scores` and `held` have one entry a row: the BM25 score, and the idf of those terms of the question
+    that the passage holds, summed. `idf` has one a term; `mass` is its sum without weak terms that nothing
+    in scope holds."""
+
+    scores: npt.NDArray[np.float64]
+    held: npt.NDArray[np.float64]
+    idf: npt.NDArray[np.float64]
+    mass: float
+
+
+def bm25(
+    found: Postings,
+    question: Sequence[QueryTerm],
+    lengths: npt.NDArray[np.uint32],
+    alive: npt.NDArray[np.bool_],
+    parameters: Parameters = LUCENE,
+) -> Lexical:
+    """Scores every row; rows that are not alive get 0 and count nowhere."""
+    live = alive[found.rows]
+    rows, terms = found.rows[live], found.terms[live]
+    passages = int(np.count_nonzero(alive))
+    mean_length = max(float(lengths[alive].mean()), 1.0) if passages else 1.0
+    document_frequency = np.bincount(terms, minlength=len(question))
+    idf = np.log1p((passages - document_frequency + 0.5) / (document_frequency + 0.5))
+    frequency = found.body[live] + parameters.heading * found.headings[live]
+    norm = parameters.k1 * (1 - parameters.b + parameters.b * lengths[rows] / mean_length)
+    weights = idf[terms]
+    said = np.array([not term.weak for term in question], dtype=np.bool_) | (document_frequency > 0)
+    return Lexical(
+        scores=_sums(rows, weights * frequency / (frequency + norm), len(lengths)),
+        held=_sums(rows, weights, len(lengths)),
+        idf=idf,
+        mass=float(idf[said].sum()),
+    )
+
+
+def _sums(
+    rows: npt.NDArray[np.intp], values: npt.NDArray[np.float64], length: int
+) -> npt.NDArray[np.float64]:
+    return np.bincount(rows, weights=values, minlength=length).astype(np.float64, copy=False)

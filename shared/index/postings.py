@@ -1,0 +1,73 @@
+"""Where the terms of a question stand, over many segments at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.index.loaded import LoadedSegment
+from shared.index.rows import BODY_MAX, HEADING_SHIFT, is_exact, term_keys
+from shared.index.terms import QueryTerm
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Postings:
+    """One entry a passage and term of the question that it holds. `rows` counts over all segments, `terms` is
+    the term's place in the question, `body` and `headings` how often it stands there."""
+
+    rows: npt.NDArray[np.intp]
+    terms: npt.NDArray[np.intp]
+    body: npt.NDArray[np.float32]
+    headings: npt.NDArray[np.float32]
+
+
+def postings(
+    segments: Sequence[LoadedSegment], starts: Sequence[int], question: Sequence[QueryTerm]
+) -> Postings:
+    """`starts` says at which row each segment begins."""
+    keys, owners = _keys(question)
+    short_count = int(np.count_nonzero(is_exact(keys)))
+    short, long = keys[:short_count].astype(np.uint32), keys[short_count:]
+    rows: list[npt.NDArray[np.uint8]] = []
+    counts: list[npt.NDArray[np.uint8]] = []
+    places: list[tuple[int, int, int]] = []
+    for segment, first in zip(segments, starts, strict=True):
+        for term, start, end in segment.spans(short, long):
+            rows.append(segment.posting_rows[start:end])
+            counts.append(segment.posting_counts[start:end])
+            places.append((term, first, end - start))
+    if not places:
+        nothing = np.zeros(0, dtype=np.intp)
+        return Postings(nothing, nothing, nothing.astype(np.float32), nothing.astype(np.float32))
+    term_of, first_of, lengths = np.array(places, dtype=np.intp).T
+    packed = np.concatenate(counts)
+    found = Postings(
+        np.concatenate(rows) + np.repeat(first_of, lengths),
+        owners[np.repeat(term_of, lengths)],
+        (packed & BODY_MAX).astype(np.float32),
+        (packed >> HEADING_SHIFT).astype(np.float32),
+    )
+    return found if len(keys) == len(question) else _added(found, len(question))
+
+
+def _keys(question: Sequence[QueryTerm]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.intp]]:
+    """Sorted keys of all spellings, and the place in the question of the word that each spells."""
+    spelled = [(term, place) for place, word in enumerate(question) for term in word.spellings]
+    keys = term_keys(term for term, _ in spelled)
+    order = np.argsort(keys, kind="stable")
+    return keys[order], np.array([place for _, place in spelled], dtype=np.intp)[order]
+
+
+def _added(found: Postings, question_length: int) -> Postings:
+    """Spellings of one word in the same passage count as that word, together."""
+    cells, inverse = np.unique(found.rows * question_length + found.terms, return_inverse=True)
+    rows, terms = np.divmod(cells, question_length)
+    return Postings(
+        rows,
+        terms,
+        np.bincount(inverse, found.body, len(cells)).astype(np.float32),
+        np.bincount(inverse, found.headings, len(cells)).astype(np.float32),
+    )

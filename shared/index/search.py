@@ -1,0 +1,210 @@
+"""Search over the passages in scope: by vector and by words, exact scores for the best of either."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.index.bm25 import LUCENE, Lexical, Parameters, bm25
+from shared.index.cosine import approximate, exact
+from shared.index.loaded import LoadedSegment
+from shared.index.postings import postings
+from shared.index.state import KnowledgeBaseIndex
+from shared.index.terms import QueryTerm
+
+_S = TypeVar("_S", bound=np.generic)
+Vector = npt.NDArray[np.float32]
+
+# Twice the error of the approximate cosine: what comes this close to the last of the best may belong to them.
+_MARGIN = 1e-4
+_UNSEEN = -2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage that matches. `similarity` is the cosine (0 where its vector is of another model, or there is
+    none), `lexical` the BM25 score, `held` the share of the question's idf whose terms the passage holds.
+
+    `ordinal` is its chunk's place in the document; `start`, `end` and `header` count in the chunk's text.
+    """
+
+    passage_id: str
+    document_id: str
+    knowledge_base_id: str
+    revision: int
+    chunk_id: str
+    ordinal: int
+    start: int
+    end: int
+    header: tuple[int, int] | None
+    heading_path: tuple[str, ...]
+    pages: tuple[int, int] | None
+    similarity: float
+    lexical: float
+    held: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """`hits` are ordered by similarity, then by lexical score. `idf` has one value a term of the question,
+    over the passages in scope; `idf_mass` is their sum without stop words that nothing holds, and more than
+    any `lexical` score can reach."""
+
+    hits: tuple[Hit, ...]
+    idf: tuple[float, ...]
+    idf_mass: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScopePart:
+    """The index of one knowledge base; `only` narrows it to some documents."""
+
+    index: KnowledgeBaseIndex
+    only: frozenset[str] | None = None
+
+
+class SearchScope:
+    """The passages that one question may find, as they were when the scope was taken. Safe to share."""
+
+    def __init__(self, parts: Sequence[ScopePart]) -> None:
+        self._parts = tuple(parts)
+        self._segments = [segment for part in parts for segment in part.index.segments]
+        sizes = [segment.rows for segment in self._segments]
+        self._ends = np.cumsum(sizes, dtype=np.intp)
+        self._starts = [int(end) - size for end, size in zip(self._ends, sizes, strict=True)]
+
+    @cached_property
+    def languages(self) -> frozenset[str]:
+        """The languages that passages in scope were stemmed by, for `query_terms`."""
+        return frozenset(language for segment in self._segments for language in segment.languages)
+
+    @cached_property
+    def passages(self) -> int:
+        """How many passages are in scope."""
+        return int(np.count_nonzero(self._alive))
+
+    def search(
+        self,
+        vector: Vector | None,
+        terms: Sequence[QueryTerm],
+        *,
+        fingerprint: str,
+        limit: int,
+        exclude: Collection[str] = (),
+        parameters: Parameters = LUCENE,
+    ) -> Found:
+        """The best `limit` by cosine and the best `limit` by BM25, together, each with both scores.
+
+        `vector` is float32 of length 1, made by the model that `fingerprint` names; vectors of other models
+        are not compared. `exclude` names documents that are left out.
+        """
+        alive = self._alive_without(exclude)
+        lexical = bm25(postings(self._segments, self._starts, terms), terms, self._lengths, alive, parameters)
+        similar = self._similar(vector, fingerprint, alive)
+        by_words = _best(lexical.scores, limit, above=0.0)
+        by_vector = _best(similar, limit, above=_UNSEEN, margin=_MARGIN)
+        similarities = self._exact(np.union1d(by_vector, by_words), vector, fingerprint)
+        nearest = sorted(by_vector.tolist(), key=lambda row: -similarities[row])[:limit]
+        rows = set(nearest).union(by_words.tolist())
+        hits = [self._hit(row, similarities[row], lexical) for row in rows]
+        hits.sort(key=lambda hit: (-hit.similarity, -hit.lexical, hit.passage_id))
+        return Found(tuple(hits), tuple(lexical.idf.tolist()), lexical.mass)
+
+    @cached_property
+    def _lengths(self) -> npt.NDArray[np.uint32]:
+        return _joined([part.index.lengths for part in self._parts], np.uint32)
+
+    @cached_property
+    def _alive(self) -> npt.NDArray[np.bool_]:
+        alive = [
+            part.index.alive if part.only is None else part.index.alive & part.index.of_documents(part.only)
+            for part in self._parts
+        ]
+        return _joined(alive, np.bool_)
+
+    def _alive_without(self, document_ids: Collection[str]) -> npt.NDArray[np.bool_]:
+        if not document_ids:
+            return self._alive
+        excluded = [part.index.of_documents(document_ids) for part in self._parts]
+        return self._alive & ~_joined(excluded, np.bool_)
+
+    def _similar(
+        self, vector: Vector | None, fingerprint: str, alive: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.float32]:
+        similar = np.full(len(alive), _UNSEEN, dtype=np.float32)
+        if vector is None:
+            return similar
+        query = vector.astype(np.float16)
+        for segment, start in zip(self._segments, self._starts, strict=True):
+            if _comparable(segment, fingerprint):
+                similar[start : start + segment.rows] = approximate(segment.vectors, query)
+        similar[~alive] = _UNSEEN
+        return similar
+
+    def _exact(self, rows: npt.NDArray[np.intp], vector: Vector | None, fingerprint: str) -> dict[int, float]:
+        found = dict.fromkeys(rows.tolist(), 0.0)
+        if vector is None:
+            return found
+        of_segment: dict[int, list[int]] = {}
+        for row, place in zip(found, self._ends.searchsorted(rows, side="right").tolist(), strict=True):
+            of_segment.setdefault(place, []).append(row)
+        for place, chosen in of_segment.items():
+            segment, start = self._segments[place], self._starts[place]
+            if _comparable(segment, fingerprint):
+                products = exact(segment.vectors[[row - start for row in chosen]], vector)
+                found.update(zip(chosen, products.tolist(), strict=True))
+        return found
+
+    def _hit(self, row: int, similarity: float, lexical: Lexical) -> Hit:
+        place = int(self._ends.searchsorted(row, side="right"))
+        segment, local = self._segments[place], row - self._starts[place]
+        return Hit(
+            passage_id=segment.passage_id(local),
+            document_id=segment.document_id(local),
+            knowledge_base_id=self._knowledge_base_ids[place],
+            revision=int(segment.column("revision")[local]),
+            chunk_id=segment.chunk_id(local),
+            ordinal=int(segment.column("ordinal")[local]),
+            start=int(segment.column("start")[local]),
+            end=int(segment.column("end")[local]),
+            header=segment.header(local),
+            heading_path=segment.heading_path(local),
+            pages=segment.pages(local),
+            similarity=similarity,
+            lexical=float(lexical.scores[row]),
+            held=float(lexical.held[row]) / lexical.mass if lexical.mass else 0.0,
+        )
+
+    @cached_property
+    def _knowledge_base_ids(self) -> tuple[str, ...]:
+        return tuple(part.index.knowledge_base_id for part in self._parts for _ in part.index.segments)
+
+
+def _comparable(segment: LoadedSegment, fingerprint: str) -> bool:
+    return segment.fingerprint == fingerprint and segment.vectors.size > 0
+
+
+def _best(
+    scores: npt.NDArray[np.floating[Any]], limit: int, *, above: float, margin: float = 0.0
+) -> npt.NDArray[np.intp]:
+    """The rows with the `limit` highest scores above a bound, in no order; with a margin also those that come
+    so close to the last of them."""
+    count = min(limit, len(scores))
+    if count <= 0:
+        return np.zeros(0, dtype=np.intp)
+    last = np.partition(scores, len(scores) - count)[len(scores) - count]
+    if margin == 0.0 or last <= above:
+        best = np.argpartition(scores, len(scores) - count)[len(scores) - count :]
+        return best[scores[best] > above]
+    return np.flatnonzero(scores >= last - margin)
+
+
+def _joined(arrays: Sequence[npt.NDArray[_S]], dtype: type[_S]) -> npt.NDArray[_S]:
+    if len(arrays) == 1:
+        return arrays[0]
+    return np.concatenate(arrays) if arrays else np.zeros(0, dtype=dtype)

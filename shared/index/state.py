@@ -1,0 +1,52 @@
+"""The index of one knowledge base in memory, as of one version. It never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.index.fences import Fence
+from shared.index.loaded import LoadedSegment
+
+
+class KnowledgeBaseIndex:
+    """`alive` and `lengths` have one entry a row, over all segments in order. `nbytes` is what it holds in
+    memory."""
+
+    def __init__(
+        self,
+        knowledge_base_id: str,
+        version: int,
+        segments: Sequence[LoadedSegment],
+        fences: Mapping[str, Fence],
+    ) -> None:
+        self.knowledge_base_id = knowledge_base_id
+        self.version = version
+        self.segments = tuple(segments)
+        self.rows = sum(segment.rows for segment in segments)
+        self.lengths = np.zeros(self.rows, dtype=np.uint32)
+        self.alive = np.ones(self.rows, dtype=np.bool_)
+        start = 0
+        for segment in segments:
+            end = start + segment.rows
+            self.lengths[start:end] = segment.lengths
+            alive = segment.alive(fences) if fences else None
+            if alive is not None:
+                self.alive[start:end] = alive
+            start = end
+        for array in (self.lengths, self.alive):
+            array.setflags(write=False)
+        self.nbytes = sum(segment.nbytes for segment in segments) + self.lengths.nbytes + self.alive.nbytes
+
+    def of_documents(self, document_ids: Container[str]) -> npt.NDArray[np.bool_]:
+        """Which rows are of these documents."""
+        found = np.zeros(self.rows, dtype=np.bool_)
+        start = 0
+        for segment in self.segments:
+            rows = segment.of_documents(document_ids)
+            if rows is not None:
+                found[start : start + segment.rows] = rows
+            start += segment.rows
+        return found
