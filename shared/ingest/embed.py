@@ -17,6 +17,7 @@ from shared.ports import AccountStore, Clock, Embedder
 if TYPE_CHECKING:
     from shared.ports import Vectors
 
+
 def embed(
     store: AccountStore,
     clock: Clock,

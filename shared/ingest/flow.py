@@ -18,8 +18,8 @@ from shared.domain.errors import AlmanacError, LeaseLostError, NotFoundError
 from shared.domain.ids import content_id
 from shared.domain.knowledge import DocumentStatus, Progress
 from shared.domain.text import Extraction
-from shared.ingest.claim import Lease, Refusal, Refused, claim
 from shared.ingest.chunk import chunk
+from shared.ingest.claim import Lease, Refusal, Refused, claim
 from shared.ingest.deadline import Deadline, OutOfTimeError
 from shared.ingest.embed import embed
 from shared.ingest.extract import dump_extraction, extract, load_extraction
@@ -28,7 +28,17 @@ from shared.ingest.publish import Content, publish_content
 from shared.ingest.summarize import summarize
 from shared.library.contents import claim_content
 from shared.library.objects import RevisionRef, text_name
-from shared.ports import AccountStore, Clock, Embedder, Objects, Store, Summarizer, Task, TaskQueue, TokenCounter
+from shared.ports import (
+    AccountStore,
+    Clock,
+    Embedder,
+    Objects,
+    Store,
+    Summarizer,
+    Task,
+    TaskQueue,
+    TokenCounter,
+)
 from shared.settings import Settings
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,8 @@ from typing import Protocol
 
 from shared.domain.knowledge import Document, DocumentStatus
 from shared.domain.text import Outline
-from shared.index.publish import drop_segments, merge
+from shared.index.merge import merge
+from shared.index.publish import drop_segments
 from shared.library.objects import RevisionRef, prefix
 from shared.ports import Objects, Query, Store, Transaction
 from shared.records import CHUNKS, DOCUMENTS, OUTLINES
