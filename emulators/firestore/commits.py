@@ -7,15 +7,15 @@ from typing import Any
 
 from emulators.firestore import writes
 from emulators.firestore.database import Change, Database
-from emulators.firestore.document import StoredDocument
+from emulators.firestore.document import StoredDocument, encode
 from emulators.firestore.errors import RpcError, invalid
 from emulators.firestore.journal import Journal
 from emulators.firestore.protos import CommitResponse
 from emulators.firestore.times import to_timestamp
 from emulators.firestore.transactions import Transaction, Transactions
 
-DocumentCheck = Callable[[str, Any, bytes], None]
-"""(path, message, body): raises when the document breaks a limit."""
+DocumentCheck = Callable[[str, Any], None]
+"""(path, message): raises when the document breaks a limit."""
 
 
 class Committer:
@@ -30,7 +30,7 @@ class Committer:
         self._check = check
 
     def commit(self, items: Sequence[Any], transaction_id: bytes, request_time: int) -> Any:
-        """The `CommitResponse`. A commit whose answer was lost with the process is answered again, not repeated."""
+        """The `CommitResponse`. A commit whose answer was lost is answered again, not repeated."""
         paths = [self._path(item) for item in items]
         with self._database.changed:
             if not transaction_id:
@@ -78,12 +78,13 @@ class Committer:
         current = after[path] if path in after else self._database.get(path)
         effect = writes.apply(self._database.name, path, item, current, request_time)
         result.transform_results.extend(effect.results)
-        if effect.body is None:
+        if effect.message is None:
             after[path] = None
             return
-        if current is None or current.body != effect.body:
-            self._check(path, effect.message, effect.body)
-            current = StoredDocument(path, effect.body, time if current is None else current.created, time)
+        self._check(path, effect.message)
+        body = encode(self._database.name, path, effect.message)
+        if current is None or current.body != body:
+            current = StoredDocument(path, body, time if current is None else current.created, time)
         after[path] = current
         result.update_time.CopyFrom(to_timestamp(current.updated))
 

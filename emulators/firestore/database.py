@@ -29,7 +29,8 @@ class _Superseded(NamedTuple):
 
 
 class Database:
-    """Holds every version of the last hour (as long as `HISTORY_BYTES` suffices), so reads at a time are exact.
+    """Holds every version of the last hour (as long as `HISTORY_BYTES` suffices), so reads at a time are
+    exact.
 
     `changed` is notified after every commit. Methods are called with it held.
     """

@@ -61,7 +61,7 @@ class StoredDocument:
         """Serialized, with only the fields at these paths."""
         part = Document(name=self.message.name)
         field_paths.masked(self.message, part, paths)
-        return part.SerializeToString() + self.times
+        return bytes(part.SerializeToString()) + self.times
 
     def _make_key(self, path: FieldPath) -> Key | None:
         if path == field_paths.NAME:
@@ -75,4 +75,4 @@ def encode(name: DatabaseName, path: str, message: Any) -> bytes:
     message.name = name.document(path)
     message.ClearField("create_time")
     message.ClearField("update_time")
-    return message.SerializeToString(deterministic=True)
+    return bytes(message.SerializeToString(deterministic=True))

@@ -1,6 +1,7 @@
 """Field paths, and reading and changing values inside a document by them.
 
-Syntax: google/firestore/v1/document.proto, "Field paths": segments joined by dots, each simple or in backticks.
+Syntax: google/firestore/v1/document.proto, "Field paths": segments joined by dots, each simple or in
+backticks.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def text(path: FieldPath) -> str:
 
 
 def get(fields: Fields, path: FieldPath) -> Any | None:
-    """The value at a path, or None. Looks first: reading a missing key of a protobuf map would create it."""
+    """The value at a path, or None. Looks first: indexing a protobuf map would create a missing key."""
     for name in path[:-1]:
         if name not in fields:
             return None
@@ -77,11 +78,11 @@ def get(fields: Fields, path: FieldPath) -> Any | None:
         if value.WhichOneof("value_type") != "map_value":
             return None
         fields = value.map_value.fields
-    return fields[path[-1]] if path[-1] in fields else None
+    return fields.get(path[-1])
 
 
 def put(fields: Fields, path: FieldPath, value: Any) -> None:
-    """Sets a value; whatever stands in the way and is not a map becomes one."""
+    """Sets a copy of a value; whatever stands in the way and is not a map becomes one."""
     for name in path[:-1]:
         step = fields[name]
         if step.WhichOneof("value_type") != "map_value":

@@ -1,8 +1,9 @@
 """Filters over a document's keys.
 
-Rules (https://firebase.google.com/docs/firestore/query-data/queries): a filter only matches documents that have the
-field; `<`, `<=`, `>`, `>=` only match values of the operand's type; `!=` and `not-in` do not match null, whatever
-else they compare with; null and NaN are found by `is null` and `is NaN` alone, not inside `in` or `array-contains`.
+Rules (https://firebase.google.com/docs/firestore/query-data/queries): a filter only matches documents that
+have the field; `<`, `<=`, `>`, `>=` only match values of the operand's type; `!=` and `not-in` do not match
+null, whatever else they compare with; null and NaN are found by `is null` and `is NaN` alone, not inside `in`
+or `array-contains`.
 """
 
 from __future__ import annotations

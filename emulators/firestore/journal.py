@@ -1,8 +1,8 @@
 """What outlives the process: the current state of every document and what transactions committed, in SQLite.
 
-A commit is one SQLite transaction, written before it is acknowledged. In WAL mode with `synchronous=NORMAL` that
-survives the death of the process at any moment (https://sqlite.org/pragma.html#pragma_synchronous); only the loss
-of power could take the last commits.
+A commit is one SQLite transaction, written before it is acknowledged. In WAL mode with `synchronous=NORMAL`
+that survives the death of the process at any moment (https://sqlite.org/pragma.html#pragma_synchronous); only
+the loss of power could take the last commits.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def parse_nearest(message: Any) -> Nearest:
 
 
 def search(nearest: Nearest, documents: Iterable[StoredDocument]) -> list[tuple[float, StoredDocument]]:
-    """(distance, document), nearest first; documents without a vector of the query's dimension do not count."""
+    """(distance, document), nearest first; only documents with a vector of the query's dimension count."""
     best = []
     for document in documents:
         key = document.key(nearest.path)
@@ -64,7 +64,7 @@ def with_distance(nearest: Nearest, distance: float, wire: bytes) -> bytes:
         return wire
     document = Document.FromString(wire)
     field_paths.put(document.fields, nearest.result_field, Value(double_value=distance))
-    return document.SerializeToString()
+    return bytes(document.SerializeToString())
 
 
 def _within(nearest: Nearest, distance: float) -> bool:

@@ -1,4 +1,4 @@
-"""The wire messages, as plain protobuf classes: the client's proto-plus wrappers cost tens of microseconds a field."""
+"""The wire messages as plain protobuf classes: the client's proto-plus wrappers cost microseconds a field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A structured query, parsed and checked: what an executor, an index check and a listener need to know of it."""
+"""A structured query, parsed and checked: what executor, index check and listener need to know of it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """From a `StructuredQuery` on the wire to a checked `Query`.
 
-What production refuses is refused here with INVALID_ARGUMENT; the rules stand in google/firestore/v1/query.proto.
+What production refuses is refused here with INVALID_ARGUMENT; the rules stand in
+google/firestore/v1/query.proto.
 """
 
 from __future__ import annotations

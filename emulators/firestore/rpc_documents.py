@@ -1,4 +1,4 @@
-"""The RPCs that name documents: get, batch get, list, create, update, delete, commit, batch write, transactions."""
+"""The RPCs that name documents: reads, lists, writes, commits, and the life of transactions."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class DocumentRpcs:
                 parts.append(embed(_DOCUMENTS, rendered(document, mask)))
         more = start + size < len(ids)
         tail = ListDocumentsResponse(next_page_token=page_token(page[-1]) if more and page else "")
-        return b"".join(parts) + tail.SerializeToString()
+        return b"".join(parts) + bytes(tail.SerializeToString())
 
     def list_collection_ids(self, request: Any) -> bytes:
         name, parent = parse_parent(request.parent)
@@ -196,7 +196,7 @@ class DocumentRpcs:
         arrival = self._store.clock.wall()
         if request.ByteSize() > MAX_REQUEST_BYTES:
             raise invalid(
-                f"Request payload size exceeds the limit: {MAX_REQUEST_BYTES} bytes, got {request.ByteSize()}."
+                f"Request payload size exceeds the limit of {MAX_REQUEST_BYTES} bytes: {request.ByteSize()}."
             )
         self._delay(request)
         return arrival

@@ -11,6 +11,7 @@ from emulators.firestore.aggregate import aggregate, parse_aggregations
 from emulators.firestore.document import StoredDocument
 from emulators.firestore.errors import invalid, unimplemented
 from emulators.firestore.fields import NAME
+from emulators.firestore.index_check import IndexCheck
 from emulators.firestore.protos import (
     PartitionQueryResponse,
     RunAggregationQueryResponse,
@@ -27,12 +28,14 @@ _DOCUMENT = 1
 
 
 class QueryRpcs:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, indexes: IndexCheck) -> None:
         self._store = store
+        self._indexes = indexes
 
     def run_query(self, request: Any) -> Iterator[bytes]:
         _refuse_explain(request)
         name, query = parse_query(request.parent, request.structured_query)
+        self._indexes.check(query)
         site = self._store.site(name)
         with site.database.changed:
             view = open_view(site, request)
@@ -54,6 +57,7 @@ class QueryRpcs:
         structured = request.structured_aggregation_query
         name, query = parse_query(request.parent, structured.structured_query)
         items = parse_aggregations(structured.aggregations)
+        self._indexes.check(query, [item.path for item in items if item.path is not None])
         site = self._store.site(name)
         with site.database.changed:
             view = open_view(site, request)

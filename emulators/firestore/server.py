@@ -11,13 +11,17 @@ from typing import Any
 
 import grpc
 
-from emulators.firestore.http import HttpEndpoint
+from emulators.firestore.http_endpoint import HttpEndpoint
+from emulators.firestore.index_check import IndexCheck
 from emulators.firestore.indexes import Indexes
+from emulators.firestore.limits import MAX_INDEXED_BYTES, DocumentLimits
 from emulators.firestore.listen import Listener
 from emulators.firestore.rpc_documents import DocumentRpcs
 from emulators.firestore.rpc_queries import QueryRpcs
 from emulators.firestore.service import Moment, Observer, handlers
 from emulators.firestore.store import Store
+
+INDEXES_FILE = Path(__file__).resolve().parents[2] / "infra" / "firestore.indexes.json"
 
 _THREADS = 256
 """Listeners and commits that wait for their turn hold one each."""
@@ -33,8 +37,12 @@ class FirestoreEmulator:
     """A running emulator; a context manager that stops it.
 
     `host` and `http_host` are "127.0.0.1:PORT". Knobs, which may be changed while it runs:
-    `commit_delay` is seconds, or a function from the request to seconds, that a commit waits after its server time
-    was stamped; `observer` is called before and after every RPC with its name and request.
+    `commit_delay` is seconds, or a function from the request to seconds, that a commit waits after its server
+    time was stamped; `observer` is called before and after every RPC with its name and request.
+
+    `indexes` is the file that a deployment takes; None is a database with automatic indexes alone. With
+    `strict_indexes` False, for suites written without that file, every query runs, and long values may be
+    indexed.
     """
 
     def __init__(
@@ -43,19 +51,24 @@ class FirestoreEmulator:
         port: int = 0,
         *,
         http_port: int = 0,
+        indexes: Path | None = INDEXES_FILE,
+        strict_indexes: bool = True,
         commit_delay: float | Callable[[Any], float] = 0.0,
         observer: Observer | None = None,
     ) -> None:
         self.commit_delay = commit_delay
         self.observer = observer
-        self._store = Store(data_dir, Indexes())
-        self._listener = Listener(self._store)
+        listed = Indexes(indexes)
+        limits = DocumentLimits(listed, indexed_bytes=MAX_INDEXED_BYTES if strict_indexes else None)
+        checks = IndexCheck(listed, required=strict_indexes)
+        self._store = Store(data_dir, limits)
+        self._listener = Listener(self._store, checks)
         self._server = grpc.server(ThreadPoolExecutor(_THREADS, "firestore"), options=_OPTIONS)
         self._server.add_generic_rpc_handlers(
             (
                 handlers(
                     DocumentRpcs(self._store, self._delay),
-                    QueryRpcs(self._store),
+                    QueryRpcs(self._store, checks),
                     self._listener.listen,
                     self._observe,
                 ),

@@ -56,9 +56,9 @@ def handlers(
         table[rpc] = grpc.unary_unary_rpc_method_handler(
             _unary(rpc, method, observe), request_deserializer=message.FromString
         )
-    for rpc, (method, message) in streams.items():
+    for rpc, (stream, message) in streams.items():
         table[rpc] = grpc.unary_stream_rpc_method_handler(
-            _stream(rpc, method, observe), request_deserializer=message.FromString
+            _stream(rpc, stream, observe), request_deserializer=message.FromString
         )
     table["Listen"] = grpc.stream_stream_rpc_method_handler(
         _stream_with_context("Listen", listen, observe), request_deserializer=protos.ListenRequest.FromString

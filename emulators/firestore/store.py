@@ -10,7 +10,6 @@ from pathlib import Path
 
 from emulators.firestore.commits import Committer
 from emulators.firestore.database import Database
-from emulators.firestore.indexes import Indexes
 from emulators.firestore.journal import Journal
 from emulators.firestore.limits import DocumentLimits
 from emulators.firestore.names import DatabaseName, parse_database
@@ -28,16 +27,14 @@ class Site:
     database: Database
     transactions: Transactions
     committer: Committer
-    indexes: Indexes
 
 
 class Store:
     """Thread-safe. With a directory it finds again what was committed before."""
 
-    def __init__(self, data_dir: Path | None, indexes: Indexes) -> None:
+    def __init__(self, data_dir: Path | None, limits: DocumentLimits) -> None:
         self._journal = Journal(data_dir)
-        self._indexes = indexes
-        self._limits = DocumentLimits(indexes)
+        self._limits = limits
         self._epoch = secrets.token_bytes(8)
         self._numbers = itertools.count(1)
         self._sites: dict[DatabaseName, Site] = {}
@@ -72,4 +69,4 @@ class Store:
         database = Database(name, self.clock)
         transactions = Transactions(database, self._epoch, self._numbers)
         committer = Committer(database, transactions, self._journal, self._limits.check)
-        return Site(database, transactions, committer, self._indexes)
+        return Site(database, transactions, committer)

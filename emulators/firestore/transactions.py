@@ -1,13 +1,15 @@
-"""Transactions of one database: what they read, whether it still holds, and whose turn it is after a conflict.
+"""Transactions of one database: what they read, whether it still holds, and whose turn it is after a
+conflict.
 
-Production locks pessimistically: a reader that wants to write makes others wait. Here the first attempt is optimistic:
-it reads one snapshot, and its commit is ABORTED when a document or a query result that it read has changed since
-(a query is asked again, so phantoms count). The client then begins again and names its first attempt
-(`retry_transaction`). This time the documents that its attempts touched, and those that it reads first, are reserved
-for it, and other commits to them wait; for a moment every transaction that reads these documents does the same. So contention costs a transaction one wasted attempt, as production's "place in
-the line" promises. What decides correctness is the check at commit alone: a reservation whose client went silent may
-lapse, and a client that names another's attempt (one `@transactional` function called in many threads does) does no
-harm.
+Production locks pessimistically: a reader that wants to write makes others wait. Here the first attempt is
+optimistic: it reads one snapshot, and its commit is ABORTED when a document or a query result that it read
+has changed since (a query is asked again, so phantoms count). The client then begins again and names its
+first attempt (`retry_transaction`). This time the documents that its attempts touched, and those that it
+reads first, are reserved for it, and other commits to them wait; for a moment every transaction that reads
+these documents does the same. So contention costs a transaction one wasted attempt, as production's "place in
+the line" promises. What decides correctness is the check at commit alone: a reservation whose client went
+silent may lapse, and a client that names another's attempt (one `@transactional` function called in many
+threads does) does no harm.
 """
 
 from __future__ import annotations
@@ -43,8 +45,8 @@ def fingerprint(documents: Iterable[StoredDocument]) -> Fingerprint:
 class Transaction:
     """`snapshot` is fixed by the first read. `state` is open, committing, committed, aborted or rolled back.
 
-    `retrying` says that an attempt before this one failed; `origin` is the first of them where it is still known,
-    and its `wanted` collects what all of them touched.
+    `retrying` says that an attempt before this one failed; `origin` is the first of them where it is still
+    known, and its `wanted` collects what all of them touched.
     """
 
     id: bytes
@@ -190,8 +192,8 @@ class Transactions:
                 raise aborted("The results of a query in the transaction have changed. Please retry.")
 
     def _take_turn(self, transaction: Transaction, paths: set[str]) -> None:
-        """Waits for those who hold the documents; who failed before, or reads what others just failed on, then
-        holds them itself.
+        """Waits for those who hold the documents; who failed before, or reads what others just failed on,
+        then holds them itself.
 
         Best effort: when the wait was in vain the transaction goes on, and its commit decides.
         """
@@ -227,7 +229,7 @@ class Transactions:
         return old and transaction.state != "committing"
 
     def _expire(self) -> None:
-        """Forgets the oldest transactions while they are expired; an idle one among them waits for its elders."""
+        """Forgets the oldest transactions while they are expired; a younger idle one waits its turn."""
         now = self._clock()
         if len(self._contended) > 1_000:
             self._contended = {path: until for path, until in self._contended.items() if until > now}

@@ -47,7 +47,7 @@ def apply(document: Any, transform: Any, request_time: int) -> Any:
         result = Value(null_value=0)
     else:
         raise invalid(f'The transform of "{transform.field_path}" says nothing to do.')
-    field_paths.put(document.fields, path, Value.FromString(new.SerializeToString()))
+    field_paths.put(document.fields, path, new)
     return result
 
 

@@ -1,7 +1,7 @@
 """Order and equality of values: one Python key a value, compared as tuples.
 
-Types order as documented (https://firebase.google.com/docs/firestore/manage-data/data-types): null, boolean, number,
-timestamp, string, bytes, reference, geographical point, array, vector, map.
+Types order as documented (https://firebase.google.com/docs/firestore/manage-data/data-types): null, boolean,
+number, timestamp, string, bytes, reference, geographical point, array, vector, map.
 """
 
 from __future__ import annotations

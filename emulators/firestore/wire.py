@@ -1,7 +1,7 @@
 """Protobuf by concatenation: documents are kept serialized and put into responses without being parsed.
 
-Serialized messages that follow each other merge into one (protobuf, "Encoding: last one wins"), so a field may be
-appended to a message that is already bytes.
+Serialized messages that follow each other merge into one (protobuf, "Encoding: last one wins"), so a field
+may be appended to a message that is already bytes.
 """
 
 from __future__ import annotations

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from emulators.firestore import fields as field_paths
 from emulators.firestore import transforms
-from emulators.firestore.document import StoredDocument, encode
+from emulators.firestore.document import StoredDocument
 from emulators.firestore.errors import already_exists, failed_precondition, invalid, not_found
 from emulators.firestore.names import DatabaseName, parse_document
 from emulators.firestore.protos import Document
@@ -16,10 +17,9 @@ from emulators.firestore.times import exact
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a write leaves behind: the new canonical bytes, or None when the document is gone."""
+    """What a write leaves behind: the document's new fields, or None when it is gone."""
 
-    body: bytes | None
-    message: Any
+    message: Any | None
     results: tuple[Any, ...] = ()
 
 
@@ -63,7 +63,7 @@ def apply(
     if write.HasField("current_document"):
         check_precondition(database.document(path), write.current_document, current, delete=deletes)
     if deletes:
-        return Effect(None, None)
+        return Effect(None)
     if operation == "update":
         message = _updated(write, current)
         steps = write.update_transforms
@@ -75,7 +75,7 @@ def apply(
     if len(steps) > transforms.MAX_TRANSFORMS:
         raise invalid(f"A document takes at most {transforms.MAX_TRANSFORMS} field transforms in a commit.")
     results = tuple(transforms.apply(message, step, request_time) for step in steps)
-    return Effect(encode(database, path, message), message, results)
+    return Effect(message, results)
 
 
 def _updated(write: Any, current: StoredDocument | None) -> Any:
@@ -97,7 +97,7 @@ def _updated(write: Any, current: StoredDocument | None) -> Any:
 
 def _check_mask(paths: list[field_paths.FieldPath]) -> None:
     ordered = sorted(paths)
-    for earlier, later in zip(ordered, ordered[1:], strict=False):
+    for earlier, later in pairwise(ordered):
         if later[: len(earlier)] == earlier:
             raise invalid(
                 f'The update mask holds both "{field_paths.text(earlier)}" and "{field_paths.text(later)}".'

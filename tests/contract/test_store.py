@@ -20,7 +20,7 @@ class Note:
     at: datetime
     tags: tuple[str, ...] = ()
     count: int = 0
-    data: bytes = b""
+    payload: bytes = b""
 
 
 NOTES = Kind("notes", Note)
@@ -33,7 +33,7 @@ def note(n: int, **changes: object) -> Note:
 
 def test_a_record_comes_back_as_it_was_put(store: FirestoreStore) -> None:
     records = store.of("acme")
-    written = note(1, tags=("a", "ü"), count=3, data=b"\x00\xff")
+    written = note(1, tags=("a", "ü"), count=3, payload=b"\x00\xff")
     records.create(NOTES, written)
     assert records.get(NOTES, "n001") == written
     assert records.get(NOTES, "n002") is None
@@ -98,8 +98,9 @@ def test_a_transaction_that_fails_leaves_nothing(store: FirestoreStore) -> None:
 
 def test_many_large_records_are_split_over_commits(store: FirestoreStore) -> None:
     records = store.of("acme")
-    many = [note(n, data=bytes(500_000)) for n in range(45)]
-    records.put_many(NOTES, many)
-    assert records.get_many(NOTES, [n.id for n in many]) == {n.id: n for n in many}
-    records.delete_many(NOTES, [n.id for n in many])
-    assert list(records.every(NOTES, Query())) == []
+    many = [note(n, payload=bytes(500_000)) for n in range(45)]
+    large = Kind("segments", Note)  # whose payload is exempt from indexing
+    records.put_many(large, many)
+    assert records.get_many(large, [n.id for n in many]) == {n.id: n for n in many}
+    records.delete_many(large, [n.id for n in many])
+    assert list(records.every(large, Query())) == []

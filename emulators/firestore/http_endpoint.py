@@ -1,4 +1,5 @@
-"""The emulator's own HTTP endpoint: `DELETE /emulator/v1/projects/{p}/databases/{d}/documents` clears a database.
+"""The emulator's own HTTP endpoint: `DELETE /emulator/v1/projects/{p}/databases/{d}/documents` clears a
+database.
 
 gRPC speaks HTTP/2 alone on its port, so this has a port of its own.
 """
