@@ -11,8 +11,6 @@ from typing import Any
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from shared.adapters.firestore.store import FirestoreStore
-from shared.adapters.storage import GcsObjects, connect
 from shared.domain.accounts import Account, Permission, Plan
 from shared.domain.ids import new_id
 from shared.http.api.routes import ROUTES
@@ -24,19 +22,11 @@ from shared.library.purge import purge
 from shared.ports import AccountStore, Task
 from shared.tenancy import accounts
 from shared.tenancy.authenticate import Authenticator
-from tests.emulated import DERIVED, PROJECT, UPLOADS
-from tests.flows.workbench import HandClock, Workbench
+from tests.flows.workbench import Workbench
 from tests.http_client import client_of
 
 ALL = tuple(Permission)
 WORKER = (Permission.KB_READ, Permission.KB_WRITE, Permission.RUN_CREATE)
-
-
-def workbench_on(store: FirestoreStore, storage_url: str) -> Workbench:
-    """Its clock moves a millisecond with every look, so that what comes later is later."""
-    client = connect(PROJECT, storage_url)
-    clock = HandClock(tick=timedelta(milliseconds=1))
-    return Workbench(store, GcsObjects(client, UPLOADS), GcsObjects(client, DERIVED), clock)
 
 
 @dataclass(frozen=True)
@@ -130,6 +120,8 @@ class Stack:
 
 
 def stack_on(deps: Workbench) -> Stack:
+    """The clock moves a millisecond with every look, so that what comes later is later."""
+    deps.clock.tick = timedelta(milliseconds=1)
     app = HttpApp(
         ROUTES,
         deps,
