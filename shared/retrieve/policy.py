@@ -26,7 +26,9 @@ class Policy:
 
 
 POLICIES = {
-    PolicyName.RUN: Policy(PolicyName.RUN, max_chunks=5, max_passages=None, max_tokens=8_000, fallback_chunks=5),
+    PolicyName.RUN: Policy(
+        PolicyName.RUN, max_chunks=5, max_passages=None, max_tokens=8_000, fallback_chunks=5
+    ),
     PolicyName.MESSAGE: Policy(
         PolicyName.MESSAGE, max_chunks=None, max_passages=5, max_tokens=8_000, fallback_chunks=0
     ),

@@ -77,7 +77,9 @@ def _entries(
     for name in attached:
         whole.setdefault(name, ScopeEntry(name, Tier.ATTACHED, "attached to this call"))
     for base in automatic:
-        reason = "automatic context of the caller's departments" if base.department_ids else "automatic context"
+        reason = (
+            "automatic context of the caller's departments" if base.department_ids else "automatic context"
+        )
         whole.setdefault(base.id, ScopeEntry(base.id, Tier.AUTO, reason))
     explicit: dict[str, set[str]] = {}
     for document in documents:
