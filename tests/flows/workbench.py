@@ -15,6 +15,7 @@ from shared.adapters.firestore.store import FirestoreStore
 from shared.adapters.tokens import count_tokens
 from shared.domain.errors import AlmanacError
 from shared.domain.models import EmbeddingProfile, Summary, SummaryRequest
+from shared.index.cache import IndexCache
 from shared.ports import Embeddings, Objects, Task, TokenCounter
 from shared.settings import Settings
 
@@ -111,3 +112,4 @@ class Workbench:
     summarizer: ScriptedSummarizer = field(default_factory=ScriptedSummarizer)
     settings: Settings = field(default_factory=Settings)
     count_tokens: TokenCounter = count_tokens
+    index: IndexCache = field(default_factory=lambda: IndexCache(64 * 1024 * 1024))
