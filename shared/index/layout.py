@@ -89,6 +89,11 @@ class Sizes:
         )
 
     @property
+    def text_start(self) -> int:
+        """Where the section `text`, which is the last, begins in the payload."""
+        return self.payload_bytes - _padded(self.text)
+
+    @property
     def payload_bytes(self) -> int:
         return _HEADER.size + sum(_padded(kind.itemsize * count) for _, kind, count in self.sections())
 

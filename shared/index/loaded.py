@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from shared.index.fences import Fence
 from shared.index.layout import COLUMN, COLUMNS, read
-from shared.index.rows import Keys, Row
+from shared.index.rows import Keys, Row, Where
 
 # What Python needs for the objects around the arrays, and for one decoded document id.
 _OBJECT_BYTES, _STRING_BYTES = 4_000, 100
@@ -34,7 +34,8 @@ class LoadedSegment:
         self._short: npt.NDArray[np.uint32] = arrays["short_keys"]
         self._columns: npt.NDArray[np.uint32] = arrays["columns"].reshape(len(COLUMNS), sizes.rows)
         self._ends: npt.NDArray[np.uint32] = arrays["ends"]
-        self._text = arrays["text"]
+        self._payload = payload
+        self._text = sizes.text_start
         self.posting_rows: npt.NDArray[np.uint8] = arrays["posting_rows"]
         self.posting_counts: npt.NDArray[np.uint8] = arrays["posting_counts"]
         starts = np.zeros(sizes.short + sizes.long + 1, dtype=np.uint32)
@@ -78,26 +79,26 @@ class LoadedSegment:
         wanted = np.array([name in document_ids for name in self.document_ids], dtype=np.bool_)
         return wanted[self.column("document")] if wanted.any() else None
 
-    def passage_id(self, row: int) -> str:
-        return self._string(row)
-
     def document_id(self, row: int) -> str:
-        return self.document_ids[self._at("document", row)]
+        return self.document_ids[int(self.column("document")[row])]
 
-    def chunk_id(self, row: int) -> str:
-        return self._string(self.rows + self._sizes.documents + self._at("chunk", row))
-
-    def heading_path(self, row: int) -> tuple[str, ...]:
-        first = self.rows + self._sizes.documents + self._sizes.chunks
-        return tuple(json.loads(self._string(first + self._at("heading", row))))
-
-    def pages(self, row: int) -> tuple[int, int] | None:
-        first, last = self._at("first_page", row), self._at("last_page", row)
-        return (first, last) if first else None
-
-    def header(self, row: int) -> tuple[int, int] | None:
-        start, end = self._at("header_start", row), self._at("header_end", row)
-        return (start, end) if end > start else None
+    def where(self, row: int) -> Where:
+        """What the passage of a row is and where it stands."""
+        (revision, ordinal, start, end, header_start, header_end, first_page, last_page, _, document, chunk,
+         heading, _) = self._columns[:, row].tolist()  # fmt: skip
+        chunks = self.rows + self._sizes.documents
+        return Where(
+            self._string(row),
+            self.document_ids[document],
+            revision,
+            self._string(chunks + chunk),
+            ordinal,
+            start,
+            end,
+            _heading_path(self._string(chunks + self._sizes.chunks + heading)),
+            (first_page, last_page) if first_page else None,
+            (header_start, header_end) if header_end > header_start else None,
+        )
 
     def spans(self, short: npt.NDArray[np.uint32], long: Keys) -> Iterator[tuple[int, int, int]]:
         """Where the postings of terms are: (place in `short` followed by `long`, start, end) of each that
@@ -118,20 +119,11 @@ class LoadedSegment:
     def row(self, row: int) -> Row:
         """One passage as it was packed."""
         keys, counts = self._terms_of_rows[row]
-        language = self._at("language", row)
+        language = int(self.column("language")[row])
         return Row(
-            passage_id=self.passage_id(row),
-            document_id=self.document_id(row),
-            revision=self._at("revision", row),
-            chunk_id=self.chunk_id(row),
-            ordinal=self._at("ordinal", row),
-            start=self._at("start", row),
-            end=self._at("end", row),
-            heading_path=self.heading_path(row),
-            pages=self.pages(row),
-            header=self.header(row),
+            where=self.where(row),
             language=self.languages[language - 1] if language else None,
-            length=self._at("length", row),
+            length=int(self.lengths[row]),
             vector=self.vectors[row],
             keys=keys,
             counts=counts,
@@ -150,9 +142,11 @@ class LoadedSegment:
             )
         )
 
-    def _at(self, column: str, row: int) -> int:
-        return int(self._columns[COLUMN[column], row])
-
     def _string(self, place: int) -> str:
-        start = int(self._ends[place - 1]) if place else 0
-        return self._text[start : int(self._ends[place])].tobytes().decode("utf-8", "surrogatepass")
+        start = self._text + (int(self._ends[place - 1]) if place else 0)
+        return self._payload[start : self._text + int(self._ends[place])].decode("utf-8", "surrogatepass")
+
+
+@lru_cache(maxsize=4096)
+def _heading_path(packed: str) -> tuple[str, ...]:
+    return tuple(json.loads(packed))

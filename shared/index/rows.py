@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,9 +45,8 @@ class IndexPassage:
     language: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Row:
-    """A passage as a segment holds it: vector in float16, terms as sorted keys with a byte of counts each."""
+class Where(NamedTuple):
+    """What a passage is and where it stands, as `IndexPassage` says."""
 
     passage_id: str
     document_id: str
@@ -59,6 +58,13 @@ class Row:
     heading_path: tuple[str, ...]
     pages: tuple[int, int] | None
     header: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """A passage as a segment holds it: vector in float16, terms as sorted keys with a byte of counts each."""
+
+    where: Where
     language: str | None
     length: int
     vector: npt.NDArray[np.float16]
@@ -69,16 +75,18 @@ class Row:
 def row_of(passage: IndexPassage) -> Row:
     keys, counts = _packed(passage.terms, passage.heading_terms)
     return Row(
-        passage_id=passage.passage_id,
-        document_id=passage.document_id,
-        revision=passage.revision,
-        chunk_id=passage.chunk_id,
-        ordinal=passage.ordinal,
-        start=passage.start,
-        end=passage.end,
-        heading_path=passage.heading_path,
-        pages=passage.pages,
-        header=passage.header,
+        where=Where(
+            passage.passage_id,
+            passage.document_id,
+            passage.revision,
+            passage.chunk_id,
+            passage.ordinal,
+            passage.start,
+            passage.end,
+            passage.heading_path,
+            passage.pages,
+            passage.header,
+        ),
         language=passage.language,
         length=sum(passage.terms.values()),
         vector=np.asarray(passage.vector).astype(np.float16),

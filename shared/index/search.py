@@ -150,32 +150,33 @@ class SearchScope:
         found = dict.fromkeys(rows.tolist(), 0.0)
         if vector is None:
             return found
-        of_segment: dict[int, list[int]] = {}
+        chosen: list[int] = []
+        vectors: list[npt.NDArray[np.float16]] = []
         for row, place in zip(found, self._ends.searchsorted(rows, side="right").tolist(), strict=True):
-            of_segment.setdefault(place, []).append(row)
-        for place, chosen in of_segment.items():
-            segment, start = self._segments[place], self._starts[place]
+            segment = self._segments[place]
             if _comparable(segment, fingerprint):
-                products = exact(segment.vectors[[row - start for row in chosen]], vector)
-                found.update(zip(chosen, products.tolist(), strict=True))
+                chosen.append(row)
+                vectors.append(segment.vectors[row - self._starts[place]])
+        if chosen:
+            found.update(zip(chosen, exact(np.stack(vectors), vector).tolist(), strict=True))
         return found
 
     def _hit(self, row: int, similarity: float, lexical: Lexical) -> Hit:
         place = int(self._ends.searchsorted(row, side="right"))
-        segment, local = self._segments[place], row - self._starts[place]
+        where = self._segments[place].where(row - self._starts[place])
         return Hit(
-            passage_id=segment.passage_id(local),
-            document_id=segment.document_id(local),
+            passage_id=where.passage_id,
+            document_id=where.document_id,
             knowledge_base_id=self._knowledge_base_ids[place],
-            revision=int(segment.column("revision")[local]),
-            chunk_id=segment.chunk_id(local),
-            ordinal=int(segment.column("ordinal")[local]),
-            start=int(segment.column("start")[local]),
-            end=int(segment.column("end")[local]),
-            header=segment.header(local),
-            heading_path=segment.heading_path(local),
-            pages=segment.pages(local),
-            similarity=similarity,
+            revision=where.revision,
+            chunk_id=where.chunk_id,
+            ordinal=where.ordinal,
+            start=where.start,
+            end=where.end,
+            header=where.header,
+            heading_path=where.heading_path,
+            pages=where.pages,
+            similarity=min(similarity, 1.0),  # float16 lengthens a vector by some millionths
             lexical=float(lexical.scores[row]),
             held=float(lexical.held[row]) / lexical.mass if lexical.mass else 0.0,
         )
@@ -197,11 +198,11 @@ def _best(
     count = min(limit, len(scores))
     if count <= 0:
         return np.zeros(0, dtype=np.intp)
-    last = np.partition(scores, len(scores) - count)[len(scores) - count]
-    if margin == 0.0 or last <= above:
-        best = np.argpartition(scores, len(scores) - count)[len(scores) - count :]
-        return best[scores[best] > above]
-    return np.flatnonzero(scores >= last - margin)
+    best = np.argpartition(scores, len(scores) - count)[len(scores) - count :]
+    last = float(scores[best].min())
+    if margin and last > above:
+        return np.flatnonzero(scores >= last - margin)
+    return best[scores[best] > above]
 
 
 def _joined(arrays: Sequence[npt.NDArray[_S]], dtype: type[_S]) -> npt.NDArray[_S]:

@@ -146,17 +146,18 @@ class _Tally:
 
     def add(self, row: Row) -> tuple[int, int, int, int]:
         """Places of the row's document, chunk, heading path and language (from 1; 0 for none)."""
-        self.passages.append(row.passage_id)
-        self._passage_bytes += len(_utf8(row.passage_id))
+        where = row.where
+        self.passages.append(where.passage_id)
+        self._passage_bytes += len(_utf8(where.passage_id))
         self._dimensions = row.vector.size
         self._postings += len(row.keys)
         exact = int(np.count_nonzero(is_exact(row.keys)))  # the keys are sorted
         self._short.update(row.keys[:exact].tolist())
         self._long.update(row.keys[exact:].tolist())
         return (
-            self.documents.place(row.document_id),
-            self.chunks.place(row.chunk_id),
-            self.headings.place(json.dumps(row.heading_path, ensure_ascii=False)),
+            self.documents.place(where.document_id),
+            self.chunks.place(where.chunk_id),
+            self.headings.place(json.dumps(where.heading_path, ensure_ascii=False)),
             self.languages.place(row.language) + 1 if row.language else 0,
         )
 
@@ -209,8 +210,9 @@ def _payload(rows: Sequence[Row]) -> bytes:
 
 def _columns(row: Row, places: Iterable[int]) -> tuple[int, ...]:
     """In the order of `layout.COLUMNS`. Page 0 says that there are no pages."""
-    header, pages = row.header or (0, 0), row.pages or (0, 0)
-    values = (row.revision, row.ordinal, row.start, row.end, *header, *pages, row.length, *places)
+    where = row.where
+    header, pages = where.header or (0, 0), where.pages or (0, 0)
+    values = (where.revision, where.ordinal, where.start, where.end, *header, *pages, row.length, *places)
     if len(values) != len(COLUMNS):
         raise ValueError(f"{len(values)} values for {len(COLUMNS)} columns")
     return values
