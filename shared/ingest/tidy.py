@@ -1,4 +1,5 @@
-"""After a publication: what only the revisions before it needed goes, and small segments are merged.
+"""After a publication: what only the revisions before it needed goes, copies of what it replaced are made
+whole, and small segments are merged.
 
 Runs as a task of its own, so that nobody waits for it; repeating it does no harm.
 """
@@ -11,8 +12,10 @@ from shared.domain.knowledge import Document, DocumentStatus
 from shared.domain.text import Outline
 from shared.index.merge import merge
 from shared.index.publish import drop_segments
+from shared.library.contents import release_content
+from shared.library.contents import release_content
 from shared.library.objects import RevisionRef, prefix
-from shared.ports import Objects, Query, Store, Transaction
+from shared.ports import Clock, Objects, Query, Store, TaskQueue, Transaction
 from shared.records import CHUNKS, DOCUMENTS, OUTLINES
 
 
@@ -23,6 +26,14 @@ class TidyDeps(Protocol):
     def uploads(self) -> Objects: ...
     @property
     def derived(self) -> Objects: ...
+    @property
+    def queue(self) -> TaskQueue: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def queue(self) -> TaskQueue: ...
+    @property
+    def clock(self) -> Clock: ...
 
 
 def tidy(deps: TidyDeps, ref: RevisionRef) -> str:
@@ -39,6 +50,9 @@ def tidy(deps: TidyDeps, ref: RevisionRef) -> str:
         start = prefix(ref.account_id, document.id, revision)
         deps.uploads.delete_prefix(start)
         deps.derived.delete_prefix(start)
+    release_content(deps, ref.account_id, document.id)
+    if published > 1:
+        release_content(deps, ref.account_id, document.id)  # bytes of the past may be another document's now
     while merge(store, document.knowledge_base_id):
         pass
     return "tidied"
