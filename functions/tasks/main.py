@@ -30,7 +30,6 @@ def _advance(deps: Container, body: Body) -> str:
 
 def _tidy(deps: Container, body: Body) -> str:
     from shared.ingest.tidy import tidy
-
     from shared.library.objects import RevisionRef
 
     return tidy(deps, RevisionRef(body["account"], body["document"], int(body["revision"])))

@@ -13,7 +13,6 @@ from shared.domain.text import Outline
 from shared.index.merge import merge
 from shared.index.publish import drop_segments
 from shared.library.contents import release_content
-from shared.library.contents import release_content
 from shared.library.objects import RevisionRef, prefix
 from shared.ports import Clock, Objects, Query, Store, TaskQueue, Transaction
 from shared.records import CHUNKS, DOCUMENTS, OUTLINES
@@ -26,10 +25,6 @@ class TidyDeps(Protocol):
     def uploads(self) -> Objects: ...
     @property
     def derived(self) -> Objects: ...
-    @property
-    def queue(self) -> TaskQueue: ...
-    @property
-    def clock(self) -> Clock: ...
     @property
     def queue(self) -> TaskQueue: ...
     @property
@@ -50,7 +45,6 @@ def tidy(deps: TidyDeps, ref: RevisionRef) -> str:
         start = prefix(ref.account_id, document.id, revision)
         deps.uploads.delete_prefix(start)
         deps.derived.delete_prefix(start)
-    release_content(deps, ref.account_id, document.id)
     if published > 1:
         release_content(deps, ref.account_id, document.id)  # bytes of the past may be another document's now
     while merge(store, document.knowledge_base_id):
