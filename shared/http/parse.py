@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from contextlib import closing
 
 from flask import Request
 from pydantic import BaseModel, ValidationError
@@ -41,7 +42,8 @@ def parse_body(route: AnyRoute, request: Request) -> tuple[BaseModel | None, Upl
     request.max_content_length = limit
     try:
         if multipart:
-            return _parse_form(route, request)
+            with closing(request):  # closes the files that it spooled to disk
+                return _parse_form(route, request)
         return _parse_json(route, request), None
     except RequestEntityTooLarge as error:
         _drain(request)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shared.domain.knowledge import Document, Published
 from shared.domain.text import OutlineEntry, StoredChunk
 from shared.index.manifest import MANIFESTS, load
-from shared.index.rows import Row
+from shared.index.rows import Where
 from shared.index.segment import SEGMENTS, Segment, unpack
 from shared.ports import AccountStore, Query
 from shared.records import CHUNKS, OUTLINES
@@ -70,36 +70,39 @@ def read_chunks(
 def read_passage(store: AccountStore, document: Document, passage_id: str) -> PassageReading:
     """A passage of the published revision. Raises `NotFoundError`."""
     published = require_published(document)
-    row = next(
+    place = next(
         (
-            row
+            place
             for names in _segment_ids(store, document, published)
             for segment in store.get_many(SEGMENTS, names).values()
-            for row in _rows(segment, document.id, passage_id)
-            if row.revision == published.revision
+            for place in _places(segment, document.id, passage_id)
+            if place.revision == published.revision
         ),
         None,
     )
-    chunk = store.get(CHUNKS, row.chunk_id) if row is not None else None
-    if row is None or chunk is None:
+    chunk = store.get(CHUNKS, place.chunk_id) if place is not None else None
+    if place is None or chunk is None:
         raise not_found(f"passage {passage_id} in document {document.id}")
-    lead = chunk.text[slice(*row.header)] if row.header else ""
+    lead = chunk.text[slice(*place.header)] if place.header else ""
     return PassageReading(
         id=passage_id,
         chunk_id=chunk.id,
-        text=lead + chunk.text[row.start : row.end],
-        start=row.start,
-        end=row.end,
-        heading_path=row.heading_path,
-        pages=row.pages,
+        text=lead + chunk.text[place.start : place.end],
+        start=place.start,
+        end=place.end,
+        heading_path=place.heading_path,
+        pages=place.pages,
     )
 
 
-def _rows(segment: Segment, document_id: str, passage_id: str) -> Iterator[Row]:
+def _places(segment: Segment, document_id: str, passage_id: str) -> Iterator[Where]:
     loaded = unpack(segment)
-    for row in range(loaded.rows):
-        if loaded.passage_id(row) == passage_id and loaded.document_id(row) == document_id:
-            yield loaded.row(row)
+    mine = loaded.of_documents({document_id})
+    rows = range(segment.rows) if mine is None else mine.nonzero()[0].tolist()
+    for row in rows:
+        where = loaded.where(row)
+        if where.passage_id == passage_id and where.document_id == document_id:
+            yield where
 
 
 def _segment_ids(store: AccountStore, document: Document, published: Published) -> Iterator[Sequence[str]]:
