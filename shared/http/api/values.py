@@ -32,23 +32,32 @@ def _from_text(value: Any) -> Any:
         raise ValueError("must be a JSON object") from None
 
 
+def _fits(value: Any) -> Any:
+    """A larger whole number would be kept as a fraction, and come back as another number."""
+    if isinstance(value, int) and not -_INT64 <= value < _INT64:
+        raise ValueError("must be between -2^63 and 2^63 - 1")
+    return value
+
+
 # Booleans first: in Python they are whole numbers too.
 _Scalar = (
     Annotated[bool, Field(strict=True)]
-    | Annotated[int, Field(strict=True, ge=-_INT64, lt=_INT64)]
+    | Annotated[int, Field(strict=True)]
     | Annotated[float, Field(strict=True, allow_inf_nan=False)]
 )
+
 
 MetadataKey = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$"), AfterValidator(_not_reserved)
 ]
-Metadata = Annotated[
-    dict[MetadataKey, _Scalar | Annotated[str, Field(strict=True, max_length=1_000)]], Field(max_length=64)
+_MetadataValue = Annotated[
+    _Scalar | Annotated[str, Field(strict=True, max_length=1_000)], BeforeValidator(_fits)
 ]
+Metadata = Annotated[dict[MetadataKey, _MetadataValue], Field(max_length=64)]
 MetadataText = Annotated[Metadata, BeforeValidator(_from_text)]
 
 FormKey = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(_printable)]
-FormValues = Annotated[
-    dict[FormKey, _Scalar | Annotated[str, Field(strict=True, max_length=10_000)]],
-    Field(min_length=1, max_length=100),
+_FormValue = Annotated[
+    _Scalar | Annotated[str, Field(strict=True, max_length=10_000)], BeforeValidator(_fits)
 ]
+FormValues = Annotated[dict[FormKey, _FormValue], Field(min_length=1, max_length=100)]

@@ -1,0 +1,1 @@
+"""The answering API. Handlers parse, call once, translate."""

@@ -1,0 +1,8 @@
+"""Every route of the `chat` function."""
+
+from __future__ import annotations
+
+from shared.http.health import HEALTH
+from shared.http.routes import AnyRoute
+
+ROUTES: tuple[AnyRoute, ...] = (HEALTH,)

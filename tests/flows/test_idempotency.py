@@ -1,0 +1,131 @@
+"""Writes with an idempotency key, through the API."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from flask import Response
+
+from shared.domain.errors import ConflictError
+from shared.http import idempotency
+from shared.http.idempotency import ANSWERED
+from shared.ports import Query
+from tests.flows.api_stack import Stack, created, problem
+from tests.flows.test_documents import base
+
+BASES = "/v1/knowledge-bases"
+
+
+def test_a_repeat_gets_the_first_answer(stack: Stack) -> None:
+    acme = stack.tenant()
+    body = {"name": "Once", "type": "page"}
+    first = acme.admin("POST", BASES, body, Idempotency_Key="k1")
+    again = acme.admin("POST", BASES, body, Idempotency_Key="k1")
+    assert (again.status_code, again.json) == (first.status_code, first.json)
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert "Idempotency-Replayed" not in first.headers
+    assert again.headers["X-Request-Id"] != first.headers["X-Request-Id"]
+
+
+def test_an_upload_is_repeated_too(stack: Stack) -> None:
+    acme = stack.tenant()
+    path = f"{BASES}/{base(acme)}/documents"
+    ids = []
+    for data in (b"one", b"one", b"two"):
+        headers = {"Idempotency-Key": "k1", "Authorization": f"Bearer {acme.admin.token}"}
+        from urllib3 import encode_multipart_formdata
+
+        form, kind = encode_multipart_formdata({"file": ("a.txt", data)})  # a new boundary each time
+        answer = stack.client.post(path, data=form, headers={**headers, "Content-Type": kind})
+        ids.append(answer.json["id"] if answer.status_code == 202 else problem(answer))  # type: ignore[index]
+    assert ids[0] == ids[1]
+    assert ids[2] == (409, "conflict")
+
+
+def test_another_request_with_the_same_key_is_refused(stack: Stack) -> None:
+    acme = stack.tenant()
+    created(acme.admin("POST", BASES, {"name": "A", "type": "page"}, Idempotency_Key="k1"))
+    other = acme.admin("POST", BASES, {"name": "B", "type": "page"}, Idempotency_Key="k1")
+    assert problem(other) == (409, "conflict")
+
+
+def test_keys_of_others_and_of_other_routes_do_not_meet(stack: Stack) -> None:
+    acme, globex = stack.tenant(), stack.tenant()
+    for number, api in enumerate((acme.admin, acme.engineering, globex.admin)):
+        body = {"name": f"Same {number}", "type": "page"}
+        assert created(api("POST", BASES, body, Idempotency_Key="k1"))["name"] == f"Same {number}"
+    created(acme.admin("POST", "/v1/departments", {"name": "Sales"}, Idempotency_Key="k1"))
+
+
+def test_a_refusal_is_an_answer_and_is_repeated(stack: Stack) -> None:
+    acme = stack.tenant()
+    created(acme.admin("POST", BASES, {"name": "Taken", "type": "page"}))
+    body = {"name": "Taken", "type": "page"}
+    first = acme.admin("POST", BASES, body, Idempotency_Key="k1")
+    assert problem(first) == (409, "conflict")
+    taken = created(acme.admin("GET", BASES))["items"][0]["id"]
+    created(acme.admin("PATCH", f"{BASES}/{taken}", {"name": "Other"}))
+    again = acme.admin("POST", BASES, body, Idempotency_Key="k1")
+    assert again.json == first.json
+
+
+def test_what_never_ran_leaves_no_key(stack: Stack) -> None:
+    acme = stack.tenant()
+    assert problem(acme.admin("POST", BASES, {"nam": "A"}, Idempotency_Key="k1"))[0] == 400
+    assert problem(acme.admin("POST", BASES, {"name": "A", "type": "page"}, Idempotency_Key=""))[0] == 400
+    assert acme.records.count(ANSWERED, Query()) == 0
+    created(acme.admin("POST", BASES, {"name": "A", "type": "page"}, Idempotency_Key="k1"))
+
+
+def test_of_many_at_once_one_runs(stack: Stack) -> None:
+    acme = stack.tenant()
+    ran: list[int] = []
+
+    def once(number: int) -> str:
+        def run() -> Response:
+            ran.append(number)
+            return Response(f"{number}", content_type="text/plain")
+
+        try:
+            return idempotency.once(acme.records, stack.deps.clock, "idem_1", "same", run).get_data(
+                as_text=True
+            )
+        except ConflictError as error:
+            return error.code
+
+    with ThreadPoolExecutor(6) as pool:
+        answers = set(pool.map(once, range(6)))
+    assert len(ran) == 1
+    assert answers <= {str(ran[0]), "conflict"}
+
+
+def test_an_unexpected_end_frees_the_key_and_a_dead_call_too(stack: Stack) -> None:
+    acme = stack.tenant()
+    clock = stack.deps.clock
+
+    def fail() -> Response:
+        raise RuntimeError("gone")
+
+    def answer() -> Response:
+        return Response("done")
+
+    def call(run: Any) -> Response:
+        return idempotency.once(acme.records, clock, "idem_1", "same", run)
+
+    with pytest.raises(RuntimeError):
+        call(fail)
+    assert call(answer).get_data() == b"done"
+    assert call(fail).get_data() == b"done"
+    clock.pass_seconds(25 * 3600)
+    with pytest.raises(RuntimeError):  # after a day the key is new
+        call(fail)
+
+    def die() -> Response:
+        with pytest.raises(ConflictError):
+            call(answer)  # while it runs, a repeat has to wait
+        clock.pass_seconds(301)
+        return call(answer)  # as if this call had died long ago
+
+    assert call(die).get_data() == b"done"
