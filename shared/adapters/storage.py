@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,11 +35,18 @@ def connect(project: str, emulator_url: str = "") -> Client:
 
 
 class GcsObjects:
-    """`ports.Objects`."""
+    """`ports.Objects`.
 
-    def __init__(self, client: Client, bucket: str) -> None:
+    A call that fails is repeated for `patience` seconds, then it is the platform's turn to deliver again. All
+    writes here may be repeated: they create one object or replace it whole.
+    """
+
+    def __init__(self, client: Client, bucket: str, *, patience: float = 20.0) -> None:
+        from google.cloud.storage.retry import DEFAULT_RETRY
+
         self._client = client
         self._bucket = client.bucket(bucket)
+        self._retry = DEFAULT_RETRY.with_timeout(patience)
 
     def write(self, name: str, data: bytes, *, content_type: str, replace: bool = False) -> int:
         blob = self._bucket.blob(name)
@@ -49,7 +55,10 @@ class GcsObjects:
         try:
             with _translated(self._called(name)):
                 blob.upload_from_string(
-                    data, content_type=content_type, if_generation_match=None if replace else 0
+                    data,
+                    content_type=content_type,
+                    if_generation_match=None if replace else 0,
+                    retry=self._retry,
                 )
         except ConflictError:
             return self._own_generation(name, writer)
@@ -58,22 +67,29 @@ class GcsObjects:
     def _own_generation(self, name: str, writer: str) -> int:
         """The generation of what `writer` stored; `ConflictError` when the object is somebody else's."""
         with _translated(self._called(name)):
-            blob = self._bucket.get_blob(name)
+            blob = self._bucket.get_blob(name, retry=self._retry)
         if blob is None or (blob.metadata or {}).get(_WRITER) != writer:
             raise ConflictError(f"The {self._called(name)} exists already.")
         return int(blob.generation)
 
     def read(self, name: str, *, generation: int | None = None, limit: int | None = None) -> bytes:
         """The bytes as they are stored: an object marked as compressed is not expanded on the way."""
-        sink = _Limited(limit, self._called(name))
+        blob = self._bucket.blob(name, generation=generation)
         with _translated(self._called(name)):
-            self._bucket.blob(name, generation=generation).download_to_file(sink, raw_download=True)
-        return sink.getvalue()
+            if limit is not None:
+                blob.reload(retry=self._retry)  # pins the generation: its size cannot change any more
+                if blob.size > limit:
+                    raise TooLargeError(
+                        f"The {self._called(name)} has {blob.size} bytes, {limit} are allowed."
+                    )
+            data: bytes = blob.download_as_bytes(raw_download=True, retry=self._retry)
+        return data
 
     def delete_prefix(self, prefix: str) -> int:
         count = 0
         with _translated(f"prefix {prefix!r} in {self._bucket.name}"):
-            for blob in self._client.list_blobs(self._bucket, prefix=prefix, fields=_NAMES):
+            listed = self._client.list_blobs(self._bucket, prefix=prefix, fields=_NAMES, retry=self._retry)
+            for blob in listed:
                 count += self._delete(blob)
         return count
 
@@ -81,7 +97,7 @@ class GcsObjects:
         from google.api_core.exceptions import NotFound
 
         try:
-            blob.delete()
+            blob.delete(retry=self._retry)
         except NotFound:  # somebody else deleted it between the listing and now
             return 0
         return 1
@@ -139,20 +155,6 @@ def _signing_identity() -> dict[str, Any]:
         "service_account_email": credentials.service_account_email,
         "access_token": credentials.token,
     }
-
-
-class _Limited(io.BytesIO):
-    """Memory that refuses byte `limit + 1`, whatever size was announced."""
-
-    def __init__(self, limit: int | None, called: str) -> None:
-        super().__init__()
-        self._limit = limit
-        self._called = called
-
-    def write(self, data: Any) -> int:
-        if self._limit is not None and self.tell() + len(data) > self._limit:
-            raise TooLargeError(f"The {self._called} has more than {self._limit} bytes.")
-        return super().write(data)
 
 
 @contextmanager

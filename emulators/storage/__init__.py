@@ -1,0 +1,1 @@
+"""Cloud Storage: fake-gcs-server, a Go program that comes in a wheel."""

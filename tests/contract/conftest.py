@@ -1,0 +1,3 @@
+from tests.emulated import storage_url
+
+__all__ = ["storage_url"]
