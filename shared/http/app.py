@@ -158,7 +158,7 @@ def render(result: Result, status: int) -> Response:
 
 
 def _fingerprint(parsed: _Parsed, request: Request) -> str:
-    body = parsed.body.model_dump_json() if parsed.body is not None else ""
+    body = parsed.body.model_dump_json(exclude_unset=True) if parsed.body is not None else ""
     file = parsed.file
     parts = [request.path, parsed.query.model_dump_json(), body]
     if file is not None:

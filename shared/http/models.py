@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -28,6 +28,17 @@ class Body(Strict):
     """A JSON body."""
 
     acting_as: ActingAs | None = None
+
+
+def unchanged() -> Any:
+    """The default of a field in a body of changes, where only `model_fields_set` counts. Being a factory, it
+    shows no default in the schema: leaving a field out sets nothing."""
+    return None
+
+
+def changes(body: Body) -> dict[str, Any]:
+    """The fields that a body of changes gives, null included."""
+    return {name: getattr(body, name) for name in body.model_fields_set - {"acting_as"}}
 
 
 class Params(BaseModel):

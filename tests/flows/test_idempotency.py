@@ -51,6 +51,15 @@ def test_another_request_with_the_same_key_is_refused(stack: Stack) -> None:
     assert problem(other) == (409, "conflict")
 
 
+def test_a_change_is_repeated_and_does_nothing_more(stack: Stack) -> None:
+    acme = stack.tenant()
+    one = f"{BASES}/{base(acme)}"
+    first = acme.admin("PATCH", one, {"active": False}, Idempotency_Key="k1")
+    created(acme.admin("PATCH", one, {"active": True}))
+    assert acme.admin("PATCH", one, {"active": False}, Idempotency_Key="k1").json == first.json
+    assert created(acme.admin("GET", one))["active"] is True
+
+
 def test_keys_of_others_and_of_other_routes_do_not_meet(stack: Stack) -> None:
     acme, globex = stack.tenant(), stack.tenant()
     for number, api in enumerate((acme.admin, acme.engineering, globex.admin)):

@@ -13,7 +13,7 @@ from shared.domain.knowledge import DocumentStatus
 from shared.http.api.document_views import AwaitedView, DocumentView, awaited_view, document_view
 from shared.http.api.receipts import AcceptedView
 from shared.http.api.values import Metadata, MetadataText
-from shared.http.models import Body, Id, Listing, NoParams, PageParams, Params
+from shared.http.models import Body, Id, Listing, NoParams, PageParams, Params, changes, unchanged
 from shared.http.routes import AnyRoute, Call, Reply, Result, Route, UploadedFile
 from shared.library import documents, uploads
 from shared.library.deletes import delete_document as delete
@@ -46,9 +46,9 @@ class UploadRequest(Body):
 class DocumentChanges(Body):
     """Only the fields given change; `metadata` replaces all of it."""
 
-    title: Title = ""
-    metadata: Metadata = Field(default_factory=dict)
-    archived: bool = False
+    title: Title = Field(default_factory=unchanged)
+    metadata: Metadata = Field(default_factory=unchanged)
+    archived: bool = Field(default_factory=unchanged)
 
 
 class DocumentsQuery(PageParams):
@@ -95,14 +95,13 @@ def get_document(deps: LibraryDeps, call: Call[None, NoParams]) -> DocumentView:
 
 
 def change_document(deps: LibraryDeps, call: Call[DocumentChanges, NoParams]) -> DocumentView:
-    given = call.body.model_fields_set - {"acting_as"}
-    changes = {name: getattr(call.body, name) for name in given}
+    given = changes(call.body)
     changed = documents.change_document(
         deps.store.of(call.caller.account_id),
         deps.clock,
         call.caller,
         call.path["document_id"],
-        lambda current: replace(current, **changes),
+        lambda current: replace(current, **given),
     )
     return document_view(changed)
 

@@ -11,7 +11,7 @@ from pydantic import AliasChoices, BeforeValidator, Field
 from shared.domain.accounts import Permission
 from shared.domain.knowledge import KnowledgeBase, KnowledgeBaseType
 from shared.http.api.receipts import AcceptedView
-from shared.http.models import Body, Id, Listing, NoParams, PageParams, View
+from shared.http.models import Body, Id, Listing, NoParams, PageParams, View, changes, unchanged
 from shared.http.routes import AnyRoute, Call, Route
 from shared.library import knowledge_bases
 from shared.library.deletes import delete_knowledge_base as delete
@@ -47,12 +47,16 @@ class NewKnowledgeBaseBody(Body):
 class KnowledgeBaseChanges(Body):
     """Only the fields given change; `category` null clears it."""
 
-    name: str = Field(default="", validation_alias=_alias("name"), max_length=400)
-    description: str = Field(default="", validation_alias=_alias("description"), max_length=2_000)
-    category: str | None = Field(default=None, validation_alias=_alias("category"), max_length=100)
-    department_ids: Departments = ()
-    is_auto_context: bool = False
-    active: bool = True
+    name: str = Field(default_factory=unchanged, validation_alias=_alias("name"), max_length=400)
+    description: str = Field(
+        default_factory=unchanged, validation_alias=_alias("description"), max_length=2_000
+    )
+    category: str | None = Field(
+        default_factory=unchanged, validation_alias=_alias("category"), max_length=100
+    )
+    department_ids: Departments = Field(default_factory=unchanged)
+    is_auto_context: bool = Field(default_factory=unchanged)
+    active: bool = Field(default_factory=unchanged)
 
 
 class KnowledgeBaseView(View):
@@ -100,14 +104,13 @@ def get_knowledge_base(deps: LibraryDeps, call: Call[None, NoParams]) -> Knowled
 
 
 def change_knowledge_base(deps: LibraryDeps, call: Call[KnowledgeBaseChanges, NoParams]) -> KnowledgeBaseView:
-    given = call.body.model_fields_set - {"acting_as"}
-    changes = {name: getattr(call.body, name) for name in given}
+    given = changes(call.body)
     changed = knowledge_bases.change_knowledge_base(
         deps.store.of(call.caller.account_id),
         deps.clock,
         call.caller,
         call.path["knowledge_base_id"],
-        lambda current: replace(current, **changes),
+        lambda current: replace(current, **given),
     )
     return _view(changed)
 
