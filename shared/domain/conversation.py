@@ -1,0 +1,148 @@
+"""Threads, messages and runs: what was asked, what it was answered from, and what came out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from shared.domain.knowledge import Failure
+from shared.domain.models import StopReason, TokenUse, TurnRole
+from shared.domain.retrieval import RetrievalStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Number `n` in the text stands for one passage (or, with `is_summary`, one chunk's summary) as it was
+    read: `quote` is its text, `version` the document's revision. Stored with the message, so that an old
+    answer still shows what it rests on."""
+
+    n: int
+    passage_id: str
+    document_id: str
+    knowledge_base_id: str
+    chunk_id: str
+    title: str
+    heading_path: tuple[str, ...]
+    pages: tuple[int, int] | None
+    quote: str
+    version: int
+    is_summary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A conversation. `owner` is the principal that made it; nobody else can see it.
+
+    `message_count` numbers the messages: a message's place is taken in the transaction that counts it.
+    """
+
+    id: str
+    owner: str
+    title: str
+    created_at: datetime
+    updated_at: datetime
+    message_count: int = 0
+    knowledge_base_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a thread; `number` counts from 0. `document_ids` are the documents that it quotes, by which
+    a delete finds it."""
+
+    id: str
+    number: int
+    role: TurnRole
+    text: str
+    created_at: datetime
+    run_id: str
+    citations: tuple[Citation, ...] = ()
+    document_ids: tuple[str, ...] = ()
+
+
+class RunStatus(StrEnum):
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What the caller asked for."""
+
+    question: str
+    document_ids: tuple[str, ...] = ()
+    knowledge_base_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ContextItem:
+    """A passage (or summary) that stood in the prompt, with the scores that brought it there."""
+
+    passage_id: str
+    document_id: str
+    knowledge_base_id: str
+    chunk_id: str
+    version: int
+    tokens: int
+    score: float
+    similarity: float
+    lexical: float
+    is_summary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunRetrieval:
+    """How retrieval went for a run; `detail` says what failed."""
+
+    status: RetrievalStatus
+    query: str
+    covered: bool
+    tokens: int
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SectionTokens:
+    """How much of the prompt one section took."""
+
+    kind: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunTiming:
+    """Milliseconds of each stage."""
+
+    retrieval: int = 0
+    model: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One execution: what went in, what came out, and which passages were used.
+
+    `document_ids` are the documents of its context, by which a delete finds it. `prompt_tokens` is our count
+    of what was sent, `usage` the provider's of what was paid.
+    """
+
+    id: str
+    owner: str
+    thread_id: str
+    status: RunStatus
+    request: RunRequest
+    created_at: datetime
+    finished_at: datetime
+    model: str
+    retrieval: RunRetrieval
+    context: tuple[ContextItem, ...] = ()
+    document_ids: tuple[str, ...] = ()
+    sections: tuple[SectionTokens, ...] = ()
+    prompt_tokens: int = 0
+    answer: str = ""
+    citations: tuple[Citation, ...] = ()
+    stop_reason: StopReason | None = None
+    usage: TokenUse = field(default_factory=TokenUse)
+    timing: RunTiming = field(default_factory=RunTiming)
+    error: Failure | None = None
