@@ -11,11 +11,19 @@ from datetime import datetime
 
 from shared.domain.accounts import Caller
 from shared.domain.ids import content_id
-from shared.domain.knowledge import Document, DocumentStatus, Receipt, ReceiptStatus, SubjectKind
+from shared.domain.knowledge import (
+    Document,
+    DocumentStatus,
+    KnowledgeBase,
+    Receipt,
+    ReceiptStatus,
+    SubjectKind,
+)
 from shared.library.deps import LibraryDeps
 from shared.library.documents import reachable_document
 from shared.library.knowledge_bases import reachable
 from shared.library.names import claim_id
+from shared.library.objects import RevisionRef
 from shared.ports import AccountStore, Task, Transaction
 from shared.records import DOCUMENTS, KNOWLEDGE_BASE_NAMES, KNOWLEDGE_BASES, RECEIPTS
 from shared.tenancy.authorize import not_found, require_reach
@@ -27,17 +35,40 @@ def delete_document(deps: LibraryDeps, caller: Caller, document_id: str) -> Rece
     def body(tx: Transaction) -> Receipt:
         found = tx.get(DOCUMENTS, document_id)
         base = tx.get(KNOWLEDGE_BASES, found.knowledge_base_id) if found is not None else None
-        document = reachable_document(caller, found, base, document_id)
-        receipt = tx.get(RECEIPTS, receipt_id(SubjectKind.DOCUMENT, document_id))
-        if receipt is None:
-            departments = base.department_ids if base is not None else ()
-            receipt = _new_receipt(SubjectKind.DOCUMENT, document_id, deps.clock.now(), departments)
-            receipt = counted(receipt, {"passages": passages_of(document)})
-            tx.put(RECEIPTS, receipt)
-        tx.put(DOCUMENTS, tombstone(document, deps.clock.now()))
-        return receipt
+        return _bury(tx, reachable_document(caller, found, base, document_id), base, deps.clock.now())
 
     return _accepted(deps, caller.account_id, deps.store.of(caller.account_id).transact(body))
+
+
+def delete_without_source(deps: LibraryDeps, ref: RevisionRef) -> Receipt | None:
+    """Deletes a document whose stored object somebody removed: nothing that derives from a file outlives it.
+
+    None when it is not the file that the document has now, or when the document is being deleted already.
+    """
+
+    def body(tx: Transaction) -> Receipt | None:
+        document = tx.get(DOCUMENTS, ref.document_id)
+        if document is None or document.status is DocumentStatus.DELETING:
+            return None
+        if document.latest_revision != ref.revision:
+            return None
+        base = tx.get(KNOWLEDGE_BASES, document.knowledge_base_id)
+        return _bury(tx, document, base, deps.clock.now())
+
+    receipt = deps.store.of(ref.account_id).transact(body)
+    return _accepted(deps, ref.account_id, receipt) if receipt is not None else None
+
+
+def _bury(tx: Transaction, document: Document, base: KnowledgeBase | None, now: datetime) -> Receipt:
+    """Puts the tombstone and the receipt, unless they are there."""
+    receipt = tx.get(RECEIPTS, receipt_id(SubjectKind.DOCUMENT, document.id))
+    if receipt is None:
+        departments = base.department_ids if base is not None else ()
+        receipt = _new_receipt(SubjectKind.DOCUMENT, document.id, now, departments)
+        receipt = counted(receipt, {"passages": passages_of(document)})
+        tx.put(RECEIPTS, receipt)
+    tx.put(DOCUMENTS, tombstone(document, now))
+    return receipt
 
 
 def delete_knowledge_base(deps: LibraryDeps, caller: Caller, knowledge_base_id: str) -> Receipt:
