@@ -177,11 +177,13 @@ class NameClaim:
 
 @dataclass(frozen=True, slots=True)
 class ContentClaim:
-    """Says which document of a knowledge base stands for certain bytes; its id comes from both."""
+    """Says which document of a knowledge base stands for certain bytes, and which revisions of it have them;
+    its id comes from knowledge base and bytes."""
 
     id: str
     document_id: str
     sha256: str
+    revisions: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

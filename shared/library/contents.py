@@ -34,15 +34,15 @@ def claim_id(knowledge_base_id: str, sha256: str) -> str:
 
 
 def claim_content(store: AccountStore, document: Document, sha256: str) -> str | None:
-    """Claims the bytes for the document: None when they are its own now, else the id of the document that
-    has them. What failed or is being deleted holds nothing back."""
+    """Claims the bytes for the document's latest revision: None when they are its own now, else the id of the
+    document that has them. What failed or is being deleted holds nothing back."""
 
     def body(tx: Transaction) -> str | None:
-        holder = holder_of(tx, document.knowledge_base_id, sha256)
+        claim = tx.get(CONTENTS, claim_id(document.knowledge_base_id, sha256))
+        holder = _holder(tx, claim)
         if holder is not None and holder.id != document.id:
             return holder.id
-        claim = ContentClaim(claim_id(document.knowledge_base_id, sha256), document.id, sha256)
-        tx.put(CONTENTS, claim)
+        tx.put(CONTENTS, _claim(document, sha256, claim if holder is not None else None))
         return None
 
     return store.transact(body)
@@ -50,18 +50,29 @@ def claim_content(store: AccountStore, document: Document, sha256: str) -> str |
 
 def holder_of(tx: Transaction, knowledge_base_id: str, sha256: str) -> Document | None:
     """The document that stands for these bytes, if there is one."""
-    claim = tx.get(CONTENTS, claim_id(knowledge_base_id, sha256))
-    holder = tx.get(DOCUMENTS, claim.document_id) if claim is not None else None
-    return holder if holder is not None and _holds(holder) else None
+    return _holder(tx, tx.get(CONTENTS, claim_id(knowledge_base_id, sha256)))
 
 
-def _holds(document: Document) -> bool:
+def _holder(tx: Transaction, claim: ContentClaim | None) -> Document | None:
+    document = tx.get(DOCUMENTS, claim.document_id) if claim is not None else None
+    return document if claim is not None and document is not None and _holds(document, claim) else None
+
+
+def _holds(document: Document, claim: ContentClaim) -> bool:
+    """Whether readers see one of the claim's revisions, or it is on its way to them."""
     if document.status is DocumentStatus.DELETING:
         return False
-    return document.published is not None or document.status not in (
-        DocumentStatus.FAILED,
-        DocumentStatus.DUPLICATE,
-    )
+    if document.published is not None and document.published.revision in claim.revisions:
+        return True
+    over = document.status in (DocumentStatus.FAILED, DocumentStatus.DUPLICATE)
+    return document.latest_revision in claim.revisions and not over
+
+
+def _claim(document: Document, sha256: str, earlier: ContentClaim | None = None) -> ContentClaim:
+    """The claim of the document's latest revision, beside its earlier ones with the same bytes."""
+    revisions = {document.latest_revision, *(earlier.revisions if earlier is not None else ())}
+    name = claim_id(document.knowledge_base_id, sha256)
+    return ContentClaim(name, document.id, sha256, tuple(sorted(revisions)))
 
 
 def release_content(deps: ContentDeps, account_id: str, document_id: str) -> int:
@@ -140,8 +151,7 @@ def _hand_over(
         heirs.append(start_over(copy, now))
         tx.put(DOCUMENTS, heirs[-1])
         if copy.sha256 is not None:
-            name = claim_id(copy.knowledge_base_id, copy.sha256)
-            tx.put(CONTENTS, ContentClaim(name, copy.id, copy.sha256))
+            tx.put(CONTENTS, _claim(copy, copy.sha256))
     return tuple(heirs)
 
 

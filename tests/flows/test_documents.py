@@ -323,6 +323,25 @@ def test_copies_of_a_content_that_was_replaced_are_made_whole(stack: Stack) -> N
     assert problem(acme.admin.upload(content, HANDBOOK, method="PUT")) == (409, "conflict")
 
 
+def test_a_version_that_failed_holds_nothing_back(stack: Stack) -> None:
+    acme = stack.tenant()
+    base_id = base(acme)
+    first = upload(acme, base_id)
+    stack.ingest(acme, first)
+    other = HANDBOOK + b"\nMore.\n"
+    created(acme.admin.upload(f"/v1/documents/{first['id']}/content", other, method="PUT"))
+    _fail_at_once(stack)
+    assert stack.ingest(acme, first, revision=2) == "failed"
+    # What readers see of it is still its own; what failed is not.
+    assert upload(acme, base_id, HANDBOOK, "copy.md")["duplicate_of"] == first["id"]
+    again = upload(acme, base_id, other, "other.md")
+    assert again["status"] == "uploaded"
+    assert stack.ingest(acme, again) == "published"
+    created(acme.admin("POST", f"/v1/documents/{first['id']}:retry"))
+    assert "duplicate" in stack.run_tasks()
+    assert read(acme, first)["version"] == 1
+
+
 def test_a_copy_of_what_failed_can_be_run_by_itself(stack: Stack) -> None:
     acme = stack.tenant()
     base_id = base(acme)
