@@ -1,0 +1,97 @@
+"""What the Anthropic stub says: sentences of what it was given, chosen by shared words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import unescape
+
+from emulators.models.vectors import terms
+from shared.domain.sentences import split_sentences, text_size
+
+_REFERENCES = re.compile(r"<reference_documents\b[^>]*>(.*?)</reference_documents>", re.DOTALL)
+_DOCUMENT = re.compile(r"<document\b([^>]*)>(.*?)</document>", re.DOTALL)
+_ID = re.compile(r'\bid=(?:"([^"]*)"|\'([^\']*)\')')
+_SECTION = re.compile(r"<section\b[^>]*>\n?(.*?)\n?</section>", re.DOTALL)
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+
+_SUMMARY_WORDS = 200
+_SHORT_ENDING = re.compile(r"in (?:one|one to \w+) sentences?\.\s*\Z")
+# A document takes part when it shares this much of the question's words, and this much of what the best has.
+_COVERED = 0.34
+_NEAR_BEST = 0.7
+_MOST_QUOTES = 2
+_UNCOVERED = "The reference documents do not cover this question."
+_UNCOVERED_HAN = "参考资料没有涉及这个问题。"
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    id: str
+    text: str
+
+
+def reply(system: str, last_user_text: str) -> str:
+    """A summary of a `<section>`, an answer from `<reference_documents>`, or the message said back."""
+    section = _SECTION.search(last_user_text)
+    if section:
+        return _summary(unescape(section.group(1)), short=bool(_SHORT_ENDING.search(last_user_text)))
+    references = _REFERENCES.search(last_user_text) or _REFERENCES.search(system)
+    if references:
+        return _answer(_question(last_user_text), _documents(references.group(1)))
+    return f"You said: {last_user_text.strip()}"
+
+
+def _summary(text: str, *, short: bool) -> str:
+    """The opening sentences: one of them, or as many as make 200 words (字)."""
+    chosen: list[str] = []
+    size = 0
+    for sentence in split_sentences(text):
+        chosen.append(sentence.text)
+        size += text_size(sentence.text)
+        if short or size >= _SUMMARY_WORDS:
+            break
+    return " ".join(chosen)
+
+
+def _question(text: str) -> str:
+    """What stands behind the reference documents, else what stands before them."""
+    outside = _REFERENCES.split(text)[::2]
+    return next((part.strip() for part in reversed(outside) if part.strip()), "")
+
+
+def _documents(block: str) -> list[_Document]:
+    found = []
+    for attributes, text in _DOCUMENT.findall(block):
+        name = _ID.search(attributes)
+        if name:
+            found.append(_Document(unescape(name.group(1) or name.group(2)), unescape(text).strip()))
+    return found
+
+
+def _answer(question: str, documents: Sequence[_Document]) -> str:
+    wanted = _content(question)
+    ranked = sorted(
+        ((_share(wanted, document.text), -place) for place, document in enumerate(documents)), reverse=True
+    )
+    if not ranked or ranked[0][0] < _COVERED:
+        return _UNCOVERED_HAN if _HAN.search(question) else _UNCOVERED
+    used = [documents[-place] for share, place in ranked if share >= _NEAR_BEST * ranked[0][0]]
+    return "\n".join(
+        f"{_best_sentence(wanted, document.text)} [[{document.id}]]" for document in used[:_MOST_QUOTES]
+    )
+
+
+def _best_sentence(wanted: set[str], text: str) -> str:
+    return max((sentence.text for sentence in split_sentences(text)), key=lambda s: _share(wanted, s))
+
+
+def _content(text: str) -> set[str]:
+    """The terms that carry meaning, roughly: no short Latin words, but numbers and pairs of Han."""
+    found = terms(text)
+    return {term for term in found if len(term) > 3 or not term.isascii() or term.isdigit()} or set(found)
+
+
+def _share(wanted: set[str], text: str) -> float:
+    return len(wanted & set(terms(text))) / len(wanted) if wanted else 0.0
