@@ -1,0 +1,1 @@
+"""Deliveries that wait for their time, survive a restart and are repeated until they are accepted."""
