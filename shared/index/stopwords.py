@@ -22,7 +22,7 @@ STOP_WORDS: dict[str, frozenset[str]] = {
             " warum was welche welcher welches wenn wer werden wie wir wird wo zu zum zur"
         ),
         "french": (
-            "a au aux avec ce ces cette comment d dans de des du elle en est et il ils j je l la le les"
+            "a à au aux avec ce ces cette comment d dans de des du elle en est et il ils j je l la le les"
             " leur ma mes mon n nous on ou où par pas pour pourquoi qu quand que quel quelle quelles quels"
             " qui s sa se ses son sont sur un une vous y"
         ),

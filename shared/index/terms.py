@@ -155,7 +155,7 @@ def _bigrams(run: str) -> Iterator[tuple[str, bool]]:
 
 
 def _word(run: str) -> Iterator[tuple[str, bool]]:
-    run = _CONTRACTION.sub("", _ELISION.sub("", run))
+    run = _ELISION.sub("", _CONTRACTION.sub("", run))
     if _PLAIN.match(run):
         whole = run.lower()[:MAX_TOKEN]
         humps = _HUMP.split(run) if not run.isupper() else [run]
@@ -202,8 +202,10 @@ class _Stems:
             return word
         if word in STOP_WORDS.get(algorithm, ()):
             return ""
+        if algorithm == "english":
+            word = _plain(word)  # its stemmer knows no accents
         stem: str = _stemmer(algorithm).stemWord(word)
-        return _plain(stem) if script in ("latin", "greek") and not stem.isascii() else stem
+        return _plain(stem) if script in ("latin", "greek") else stem
 
 
 def _script(word: str) -> str:
@@ -213,6 +215,8 @@ def _script(word: str) -> str:
 
 def _plain(word: str) -> str:
     """Without accents: `résumé` and `resume` are one word to someone in a hurry."""
+    if word.isascii():
+        return word
     decomposed = unicodedata.normalize("NFD", word.replace("ß", "ss"))
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter)) or word
 
