@@ -91,6 +91,12 @@ class Outbox:
             "UPDATE deliveries SET attempts = attempts + 1, due = ? WHERE id = ?", (due, delivery.id)
         )
 
+    def rewrite(self, number: int, payload: bytes) -> None:
+        self.execute("UPDATE deliveries SET payload = ? WHERE id = ?", (payload, number))
+
+    def schedule(self, number: int, due: float) -> None:
+        self.execute("UPDATE deliveries SET due = ? WHERE id = ?", (due, number))
+
     def hasten(self, lane: str, due: float) -> None:
         """What would come later than `due` comes then."""
         self.execute("UPDATE deliveries SET due = ? WHERE lane = ? AND due > ?", (due, lane, due))

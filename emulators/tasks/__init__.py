@@ -1,0 +1,1 @@
+"""Cloud Tasks over gRPC: `TasksEmulator` in `server`."""
