@@ -13,6 +13,7 @@ from cloudevents.http import CloudEvent
 
 from shared.ingest.flow import advance
 from shared.library.objects import parse_source_name
+from shared.logs import configure, log_context
 from shared.wiring import container
 
 log = logging.getLogger(__name__)
@@ -20,9 +21,11 @@ log = logging.getLogger(__name__)
 
 @functions_framework.cloud_event
 def main(event: CloudEvent) -> None:
+    configure()
     name = str(event.data["name"])
     ref = parse_source_name(name)
     if ref is None:
         log.warning("object is not a document's source", extra={"object": name})
         return
-    advance(container(), ref)
+    with log_context(account_id=ref.account_id, document_id=ref.document_id, event_id=event["id"]):
+        advance(container(), ref)

@@ -14,6 +14,7 @@ import flask
 import functions_framework
 
 from shared.domain.errors import AlmanacError
+from shared.logs import configure, log_context
 from shared.wiring import Container, container
 
 log = logging.getLogger(__name__)
@@ -50,12 +51,14 @@ _WORK: dict[str, Callable[[Container, Body], str]] = {
 
 @functions_framework.http
 def main(request: flask.Request) -> tuple[dict[str, str], int]:
+    configure()
     work = _WORK.get(request.path)
     if work is None:
         return {"error": f"no work is called {request.path}"}, 404
     body = request.get_json()
     try:
-        return {"outcome": work(container(), body)}, 200
+        with log_context(account_id=body["account"], task=request.headers.get("X-CloudTasks-TaskName")):
+            return {"outcome": work(container(), body)}, 200
     except AlmanacError as error:
         log.warning("task failed", extra={"path": request.path, "code": error.code})
         if error.retryable:
