@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 
 from emulators.firestore.collection import Collection
 from emulators.firestore.database import Database
 from emulators.firestore.document import StoredDocument
-from emulators.firestore.fields import NAME
+from emulators.firestore.fields import NAME, FieldPath
 from emulators.firestore.filters import And, Compare, Filter, Op
 from emulators.firestore.query import Bound, Order, Query
+from emulators.firestore.values import Key
 
 _SMALL = 32
 """Below this many documents looking at each is as quick as an index by value."""
@@ -62,7 +64,11 @@ def _equality(where: Filter | None) -> Compare | None:
 def sort(documents: list[StoredDocument], orders: Iterable[Order]) -> None:
     """Sorts in place, last order first: Python's sort is stable."""
     for order in reversed(list(orders)):
-        documents.sort(key=lambda document: document.key(order.path), reverse=order.descending)
+        documents.sort(key=partial(_sort_key, path=order.path), reverse=order.descending)
+
+
+def _sort_key(document: StoredDocument, path: FieldPath) -> Key:
+    return document.key(path) or ()
 
 
 def _is_in_order(query: Query) -> bool:

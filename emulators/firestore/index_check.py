@@ -87,7 +87,7 @@ class _Need:
             if order.path not in equal
         ]
         known = {field.path for field in orders} | set(equal)
-        orders += [IndexField(path, name_mode) for path in summed if path not in known]
+        orders += [IndexField(path, name_mode) for path in dict.fromkeys(summed) if path not in known]
         scope = COLLECTION_GROUP if query.all_descendants else COLLECTION
         return cls(collection, scope, equal, tuple(orders), name_mode, query.nearest)
 

@@ -19,7 +19,7 @@ def after(ids: Sequence[str], token: str) -> int:
     if not token:
         return 0
     try:
-        last = base64.urlsafe_b64decode(token.encode()).decode()
+        last = base64.b64decode(token.encode(), altchars=b"-_", validate=True).decode()
     except ValueError as error:
         raise invalid(f'"{token}" is not a page token of this server.') from error
     return bisect_right(ids, segment_key(last), key=segment_key)

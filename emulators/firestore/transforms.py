@@ -26,29 +26,33 @@ def apply(document: Any, transform: Any, request_time: int) -> Any:
     if path == field_paths.NAME:
         raise invalid("__name__ cannot be transformed.")
     kind = transform.WhichOneof("transform_type")
-    old = field_paths.get(document.fields, path)
+    new = _transformed(transform, kind, field_paths.get(document.fields, path), request_time)
+    result = Value(null_value=0)
+    if kind not in _ARRAYS:
+        result.CopyFrom(new)
+    field_paths.put(document.fields, path, new)
+    return result
+
+
+def _transformed(transform: Any, kind: str | None, old: Any | None, request_time: int) -> Any:
+    """The new value of the field."""
     if kind == "set_to_server_value":
         if transform.set_to_server_value != _REQUEST_TIME:
             raise invalid("A server value transform must ask for REQUEST_TIME.")
-        new = Value(timestamp_value=to_timestamp(request_time // MILLISECOND * MILLISECOND))
-        result = new
-    elif kind in _NUMERIC:
+        return Value(timestamp_value=to_timestamp(request_time // MILLISECOND * MILLISECOND))
+    if kind in _NUMERIC:
         operand = getattr(transform, kind)
         if key_of(operand)[0] != NUMBER:
             raise invalid(f"The operand of {kind} must be an integer or a double.")
         is_number = old is not None and key_of(old)[0] == NUMBER
-        new = _NUMERIC[kind](old, operand) if is_number else operand
-        result = new
-    elif kind in _ARRAYS:
+        return _NUMERIC[kind](old, operand) if is_number else operand
+    if kind in _ARRAYS:
         old_items = list(old.array_value.values) if old is not None and _is_array(old) else []
         new = Value()
         new.array_value.SetInParent()
         new.array_value.values.extend(_ARRAYS[kind](old_items, getattr(transform, kind).values))
-        result = Value(null_value=0)
-    else:
-        raise invalid(f'The transform of "{transform.field_path}" says nothing to do.')
-    field_paths.put(document.fields, path, new)
-    return result
+        return new
+    raise invalid(f'The transform of "{transform.field_path}" says nothing to do.')
 
 
 def _is_array(value: Any) -> bool:
