@@ -23,6 +23,7 @@ _START_SECONDS = 30.0
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 2.0
 _STEADY_SECONDS = 5.0
+_DEATHS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +91,13 @@ class Instance:
             self._child.kill()
 
     def wait_until_ready(self, timeout: float = _START_SECONDS) -> None:
-        if not self._ready.wait(timeout):
-            output = self._child.last_output() if self._child is not None else ""
-            raise RuntimeError(f"The function {self._name} did not start. Its last output: {output}")
+        """Raises `RuntimeError` after `timeout` seconds, or when one process after another died."""
+        given_up = self.restarts + _DEATHS
+        deadline = time.monotonic() + timeout
+        while not self._ready.wait(0.1):
+            if self.restarts >= given_up or time.monotonic() > deadline:
+                output = self._child.last_output() if self._child is not None else ""
+                raise RuntimeError(f"The function {self._name} did not start. Its last output: {output}")
 
     def retire(self) -> Child | None:
         """Lets the process end for good; whoever calls this ends it."""
@@ -201,6 +206,10 @@ class Functions:
     def stop(self, grace: float = 1.5) -> None:
         children = [child for instance in self._all() if (child := instance.retire()) is not None]
         stop_all(children, grace)
+        self.close()
+
+    def close(self) -> None:
+        """Gives the ports back. Nothing may run any more."""
         for listener in (one for sockets in self._sockets.values() for one in sockets):
             listener.close()
 
