@@ -1,0 +1,76 @@
+"""What a prompt is made of, in which order, and how much room each part has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class SectionKind(StrEnum):
+    NOTES = "notes"
+    INLINE = "inline"
+    SPACE = "space"
+    AGENT = "agent"
+    SKILLS = "skills"
+    STANDARDS = "standards"
+    MEMORY = "memory"
+    HISTORY = "history"
+    REFERENCES = "references"
+
+
+class Place(StrEnum):
+    """The part of the call that a section goes to."""
+
+    SYSTEM = "system"
+    HISTORY = "history"
+    USER = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """`budget` is in tokens; None for what is never cut (it is ours, or the caller sees it whole elsewhere).
+    Retrieval has filled its own budget already; what is counted here is its text in the block's markup."""
+
+    kind: SectionKind
+    place: Place
+    budget: int | None
+
+
+# The one table of order and budgets. What is stable comes first, so that a provider's prompt cache holds it;
+# what changes with every question comes last.
+SLOTS = (
+    Slot(SectionKind.NOTES, Place.SYSTEM, None),
+    Slot(SectionKind.INLINE, Place.SYSTEM, 20_000),
+    Slot(SectionKind.SPACE, Place.SYSTEM, 4_000),
+    Slot(SectionKind.AGENT, Place.SYSTEM, 5_000),
+    Slot(SectionKind.SKILLS, Place.SYSTEM, 2_000),
+    Slot(SectionKind.STANDARDS, Place.SYSTEM, 4_000),
+    Slot(SectionKind.MEMORY, Place.SYSTEM, 1_500),
+    Slot(SectionKind.HISTORY, Place.HISTORY, 6_000),
+    Slot(SectionKind.REFERENCES, Place.USER, 12_000),
+)
+
+BUDGETS = {slot.kind: slot.budget for slot in SLOTS}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a prompt: `sources` are the ids that it came from, `reason` is why it is in."""
+
+    kind: SectionKind
+    title: str
+    text: str
+    sources: tuple[str, ...]
+    tokens: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Omitted:
+    """A part that was left out, and why."""
+
+    kind: SectionKind
+    title: str
+    sources: tuple[str, ...]
+    tokens: int
+    reason: str
