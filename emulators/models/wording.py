@@ -13,6 +13,7 @@ from shared.domain.sentences import split_sentences, text_size
 _REFERENCES = re.compile(r"<reference_documents\b[^>]*>(.*?)</reference_documents>", re.DOTALL)
 _DOCUMENT = re.compile(r"<document\b([^>]*)>(.*?)</document>", re.DOTALL)
 _ID = re.compile(r'\bid=(?:"([^"]*)"|\'([^\']*)\')')
+_QUESTION = re.compile(r"<question>\s*(.*?)\s*</question>", re.DOTALL)
 _SECTION = re.compile(r"<section\b[^>]*>\n?(.*?)\n?</section>", re.DOTALL)
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 
@@ -33,13 +34,17 @@ class _Document:
 
 
 def reply(system: str, last_user_text: str) -> str:
-    """A summary of a `<section>`, an answer from `<reference_documents>`, or the message said back."""
+    """A summary of a `<section>`, an answer from `<reference_documents>` (or that there are none for a
+    `<question>`), or the message said back."""
     section = _SECTION.search(last_user_text)
     if section:
         return _summary(unescape(section.group(1)), short=bool(_SHORT_ENDING.search(last_user_text)))
     references = _REFERENCES.search(last_user_text) or _REFERENCES.search(system)
     if references:
         return _answer(_question(last_user_text), _documents(references.group(1)))
+    asked = _QUESTION.search(last_user_text)
+    if asked:
+        return _answer(asked.group(1), [])
     return f"You said: {last_user_text.strip()}"
 
 
@@ -56,7 +61,10 @@ def _summary(text: str, *, short: bool) -> str:
 
 
 def _question(text: str) -> str:
-    """What stands behind the reference documents, else what stands before them."""
+    """The `<question>`; without that element, what stands behind the reference documents or before them."""
+    marked = _QUESTION.search(text)
+    if marked:
+        return marked.group(1)
     outside = _REFERENCES.split(text)[::2]
     return next((part.strip() for part in reversed(outside) if part.strip()), "")
 

@@ -139,6 +139,13 @@ def test_answers_come_in_the_script_of_the_document_and_unescaped(claude: anthro
     assert washed == "Company cars are washed weekly & refuelled by the fleet team. [[p_cars]]"
 
 
+def test_a_marked_question_is_told_from_the_notes_around_it(claude: anthropic.Anthropic) -> None:
+    note = "<note>Company cars are washed weekly.</note>\n\n"
+    question = "<question>\nHow many days of leave does an employee have?\n</question>"
+    assert said(ask(claude, REFERENCES + note + question)).endswith("[[p_leave]]")
+    assert said(ask(claude, note + question)) == "The reference documents do not cover this question."
+
+
 @pytest.mark.parametrize(
     ("question", "answer"),
     [("What does the canteen charge?", "do not cover"), ("食堂几点开门？", "没有涉及")],
