@@ -35,18 +35,19 @@ def main() -> int:
 def _up(data_dir: Path | None, ready_file: Path | None) -> int:
     ended = threading.Event()
     stack = EmbeddedStack(data_dir=data_dir, paid_models=True)
-    _on_signal(_give_up)
+    if ready_file is not None:
+        ready_file.unlink(missing_ok=True)
     try:
+        _on_signal(_give_up)
         stack.start()
+        _on_signal(lambda *_: ended.set())
+        _announce(stack, data_dir, ready_file)
+        ended.wait()
     except (OSError, RuntimeError) as error:
         print(f"The stack did not start. {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 0
-    _on_signal(lambda *_: ended.set())
-    try:
-        _announce(stack, data_dir, ready_file)
-        ended.wait()
     finally:
         stack.stop()
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import socket
 import threading
 import time
@@ -12,6 +13,8 @@ import grpc
 import uvicorn
 
 HOST = "127.0.0.1"
+_PORTS = (20_000, 32_768)
+_PORTS_TO_TRY = 100
 _LARGEST_MESSAGE = 16 * 1024 * 1024
 
 
@@ -25,11 +28,17 @@ def listening_socket(port: int = 0) -> socket.socket:
 
 
 def free_port() -> int:
-    """A port that was free a moment ago, for servers that want to be told one."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
+    """A port that was free a moment ago, for servers that want to be told one. It is below the range from
+    which systems take the local ports of connections, so none of those can take it meanwhile."""
+    for _ in range(_PORTS_TO_TRY):
+        port = random.randrange(*_PORTS)  # noqa: S311  # to keep clear of others, no secret
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
         return port
+    raise RuntimeError(f"No free port was found between {_PORTS[0]} and {_PORTS[1]}.")
 
 
 class AsgiServer:
