@@ -14,9 +14,6 @@ from emulators.firestore.filters import And, Compare, Filter, Op
 from emulators.firestore.query import Bound, Order, Query
 from emulators.firestore.values import Key
 
-_SMALL = 32
-"""Below this many documents looking at each is as quick as an index by value."""
-
 
 def matching(database: Database, query: Query, time: int | None) -> list[StoredDocument]:
     """The documents that a query selects, in its order, with offset and limit; not `nearest`."""
@@ -32,7 +29,7 @@ def candidates(database: Database, query: Query, time: int | None) -> Iterator[S
     equality = _equality(query.where)
     for collection in _collections(database, query):
         is_current = time is None or collection.changed <= time
-        if equality is not None and is_current and len(collection.live) > _SMALL:
+        if equality is not None and is_current:
             for key in dict.fromkeys(equality.operands):
                 yield from collection.with_value(equality.path, key)
         else:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import re
 import threading
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
 from emulators.firestore.names import DatabaseName
 from emulators.firestore.store import Store
+
+_POLL_SECONDS = 0.02
+"""How often the endpoint looks whether it should close; a request wakes it at once."""
 
 _CLEAR = re.compile(r"/emulator/v1/projects/([^/]+)/databases/([^/]+)/documents")
 
@@ -45,7 +49,8 @@ class HttpEndpoint:
                 return
 
         self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, name="firestore-http", daemon=True)
+        serve = partial(self._server.serve_forever, poll_interval=_POLL_SECONDS)
+        self._thread = threading.Thread(target=serve, name="firestore-http", daemon=True)
         self._thread.start()
 
     @property

@@ -16,6 +16,7 @@ from emulators.firestore.index_check import IndexCheck
 from emulators.firestore.indexes import Indexes
 from emulators.firestore.limits import MAX_INDEXED_BYTES, DocumentLimits
 from emulators.firestore.listen import Listener
+from emulators.firestore.names import DatabaseName
 from emulators.firestore.rpc_documents import DocumentRpcs
 from emulators.firestore.rpc_queries import QueryRpcs
 from emulators.firestore.service import Moment, Observer, handlers
@@ -58,12 +59,13 @@ class FirestoreEmulator:
     ) -> None:
         self.commit_delay = commit_delay
         self.observer = observer
+        self._server = grpc.server(ThreadPoolExecutor(_THREADS, "firestore"), options=_OPTIONS)
+        self.host = f"127.0.0.1:{self._server.add_insecure_port(f'127.0.0.1:{port}')}"
         listed = Indexes(indexes)
         limits = DocumentLimits(listed, indexed_bytes=MAX_INDEXED_BYTES if strict_indexes else None)
         checks = IndexCheck(listed, required=strict_indexes)
         self._store = Store(data_dir, limits)
         self._listener = Listener(self._store, checks)
-        self._server = grpc.server(ThreadPoolExecutor(_THREADS, "firestore"), options=_OPTIONS)
         self._server.add_generic_rpc_handlers(
             (
                 handlers(
@@ -74,8 +76,6 @@ class FirestoreEmulator:
                 ),
             )
         )
-        bound = self._server.add_insecure_port(f"127.0.0.1:{port}")
-        self.host = f"127.0.0.1:{bound}"
         self._http = HttpEndpoint(self._store, http_port)
         self.http_host = self._http.host
         self._server.start()
@@ -85,6 +85,10 @@ class FirestoreEmulator:
         self._http.close()
         self._server.stop(grace=None).wait()
         self._store.close()
+
+    def clear(self, project: str, database: str = "(default)") -> None:
+        """Deletes every document of a database."""
+        self._store.clear(DatabaseName(project, database))
 
     def wait(self) -> None:
         """Returns when the emulator has been stopped."""

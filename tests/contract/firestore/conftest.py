@@ -37,3 +37,11 @@ def db(emulator_host: str, project: str) -> Iterator[firestore.Client]:
     client = firestore.Client(project=project)
     yield client
     client.close()
+
+
+@pytest.fixture
+def own(monkeypatch: pytest.MonkeyPatch) -> Iterator[FirestoreEmulator]:
+    """An emulator for one test, whose knobs it may turn; clients made from now on talk to it."""
+    with FirestoreEmulator(indexes=INDEXES) as running:
+        monkeypatch.setenv("FIRESTORE_EMULATOR_HOST", running.host)
+        yield running
