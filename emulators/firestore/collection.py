@@ -6,9 +6,9 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator
 
 from emulators.firestore.document import StoredDocument
+from emulators.firestore.field_index import FieldIndex
 from emulators.firestore.fields import FieldPath
 from emulators.firestore.names import SegmentKey, segment_key
-from emulators.firestore.values import Key
 
 Version = tuple[int, StoredDocument | None]
 """(from this time on, the document or None for deleted)."""
@@ -23,7 +23,7 @@ class Collection:
         self.live: dict[str, StoredDocument] = {}
         self.changed = 0
         self._history: dict[str, list[Version]] = {}
-        self._by_value: dict[FieldPath, dict[Key | None, dict[str, StoredDocument]]] = {}
+        self._by_field: dict[FieldPath, FieldIndex] = {}
         self._order: list[tuple[SegmentKey, str]] = []
 
     def get(self, document_id: str, time: int | None = None) -> StoredDocument | None:
@@ -49,15 +49,12 @@ class Collection:
             if document is not None:
                 yield document
 
-    def with_value(self, path: FieldPath, key: Key) -> list[StoredDocument]:
-        """The live documents with a value in a field, in order of id. The first call indexes the field."""
-        index = self._by_value.get(path)
+    def by_field(self, path: FieldPath) -> FieldIndex:
+        """The live documents by the value of a field. The first call for a field looks at each of them."""
+        index = self._by_field.get(path)
         if index is None:
-            index = self._by_value[path] = {}
-            for document_id, document in self.live.items():
-                index.setdefault(document.key(path), {})[document_id] = document
-        found = index.get(key, {})
-        return [found[document_id] for document_id in sorted(found, key=segment_key)]
+            index = self._by_field[path] = FieldIndex(path, self.live.values())
+        return index
 
     def put(self, document_id: str, document: StoredDocument | None, time: int) -> Version | None:
         """Replaces a document from `time` on and returns the version that this supersedes."""
@@ -71,7 +68,8 @@ class Collection:
             superseded = history[-1]
         else:
             insort(self._order, (segment_key(document_id), document_id))
-        self._index(document_id, old, document)
+        for index in self._by_field.values():
+            index.replace(old, document)
         if document is None:
             self.live.pop(document_id, None)
             self._history.setdefault(document_id, []).append((time, None))
@@ -79,16 +77,6 @@ class Collection:
             self.live[document_id] = document
         self.changed = time
         return superseded
-
-    def _index(self, document_id: str, old: StoredDocument | None, new: StoredDocument | None) -> None:
-        for path, index in self._by_value.items():
-            if old is not None:
-                same = index[old.key(path)]
-                del same[document_id]
-                if not same:
-                    del index[old.key(path)]
-            if new is not None:
-                index.setdefault(new.key(path), {})[document_id] = new
 
     def forget(self, document_id: str, version: Version) -> None:
         """Drops a superseded version; the id with it when nothing is left but that it was deleted."""

@@ -10,7 +10,7 @@ from emulators.firestore.collection import Collection
 from emulators.firestore.database import Database
 from emulators.firestore.document import StoredDocument
 from emulators.firestore.fields import NAME, FieldPath
-from emulators.firestore.filters import And, Compare, Filter, Op
+from emulators.firestore.filters import RANGE, And, Compare, Filter, Op
 from emulators.firestore.query import Bound, Order, Query
 from emulators.firestore.values import Key
 
@@ -26,12 +26,12 @@ def matching(database: Database, query: Query, time: int | None) -> list[StoredD
 
 def candidates(database: Database, query: Query, time: int | None) -> Iterator[StoredDocument]:
     """Every document of the collections that a query names."""
-    equality = _equality(query.where)
+    narrow = _narrowing(query.where)
     for collection in _collections(database, query):
         is_current = time is None or collection.changed <= time
-        if equality is not None and is_current:
-            for key in dict.fromkeys(equality.operands):
-                yield from collection.with_value(equality.path, key)
+        if narrow and is_current:
+            index = collection.by_field(narrow[0].path)
+            yield from index.within(narrow) if narrow[0].op in RANGE else index.any_of(narrow[0].operands)
         else:
             yield from collection.documents(time)
 
@@ -49,13 +49,16 @@ def _collections(database: Database, query: Query) -> list[Collection]:
     return [] if one is None else [one]
 
 
-def _equality(where: Filter | None) -> Compare | None:
-    """A comparison that every result meets and that an index by value answers."""
+def _narrowing(where: Filter | None) -> list[Compare]:
+    """Comparisons of one field that every result meets and that an index by its values answers: an equality,
+    or else all ranges of one field. Empty when there is none."""
     parts = where.parts if isinstance(where, And) else (where,)
-    for part in parts:
-        if isinstance(part, Compare) and part.op in {Op.EQUAL, Op.IN} and part.path != NAME:
-            return part
-    return None
+    named = [part for part in parts if isinstance(part, Compare) and part.path != NAME]
+    for part in named:
+        if part.op in {Op.EQUAL, Op.IN}:
+            return [part]
+    ranges = [part for part in named if part.op in RANGE]
+    return [part for part in ranges if part.path == ranges[0].path]
 
 
 def sort(documents: list[StoredDocument], orders: Iterable[Order]) -> None:
@@ -69,10 +72,8 @@ def _sort_key(document: StoredDocument, path: FieldPath) -> Key:
 
 
 def _is_in_order(query: Query) -> bool:
-    """Whether candidates come in the query's order: those of one collection, by name, in one pass."""
-    equality = _equality(query.where)
-    one_pass = not query.all_descendants and (equality is None or len(equality.operands) == 1)
-    return one_pass and query.orders == (Order(NAME),)
+    """Whether candidates come in the query's order: all of one collection, by name."""
+    return not query.all_descendants and query.orders == (Order(NAME),) and not _narrowing(query.where)
 
 
 def _selects(query: Query, document: StoredDocument) -> bool:

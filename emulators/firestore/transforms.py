@@ -6,6 +6,7 @@ Rules: google/firestore/v1/write.proto, `DocumentTransform.FieldTransform`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from emulators.firestore import fields as field_paths
@@ -100,7 +101,7 @@ def _without(old: list[Any], given: Any) -> list[Any]:
     return [item for item in old if key_of(item) not in unwanted]
 
 
-_NUMERIC = {
+_NUMERIC: dict[str, Callable[[Any, Any], Any]] = {
     "increment": _increment,
     "maximum": lambda old, operand: _extreme(old, operand, largest=True),
     "minimum": lambda old, operand: _extreme(old, operand, largest=False),
