@@ -27,6 +27,9 @@ INDEXES_FILE = Path(__file__).resolve().parents[2] / "infra" / "firestore.indexe
 _THREADS = 256
 """Listeners and commits that wait for their turn hold one each."""
 
+_GRACE_SECONDS = 0.2
+"""For calls in flight; listeners are cut off then."""
+
 _OPTIONS = (
     ("grpc.max_receive_message_length", 64 * 1024 * 1024),
     ("grpc.max_send_message_length", -1),
@@ -83,7 +86,7 @@ class FirestoreEmulator:
     def stop(self) -> None:
         """Ends every RPC and closes the files. Idempotent."""
         self._http.close()
-        self._server.stop(grace=None).wait()
+        self._server.stop(grace=_GRACE_SECONDS).wait()
         self._store.close()
 
     def clear(self, project: str, database: str = "(default)") -> None:

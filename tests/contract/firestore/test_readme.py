@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 README = Path(service.__file__).parent / "README.md"
 
 
-def tests_of(file: Path) -> set[str]:
+def names_in(file: Path) -> set[str]:
     tree = ast.parse(file.read_text())
     return {
         node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
@@ -28,7 +28,7 @@ def test_every_test_that_the_readme_names_exists() -> None:
     missing = [
         (file, test)
         for file, test in named
-        if not (HERE / file).exists() or (test and test not in tests_of(HERE / file))
+        if not (HERE / file).exists() or (test and test not in names_in(HERE / file))
     ]
     assert missing == []
 
