@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from shared.domain.errors import EmptyFileError, TooLargeError
 from shared.domain.text import Extraction
-from shared.ingest.extract import sandbox
 from shared.ingest.extract.limits import MAX_FILE_BYTES, Limits
 from shared.ingest.extract.serialize import dump_extraction, load_extraction
 
@@ -26,4 +25,7 @@ def extract(
         raise TooLargeError(
             f"{name_hint or 'The file'} has {len(data):,} bytes; the limit is {MAX_FILE_BYTES:,}"
         )
+    # The child process imports this package, too, and has no use for what starts child processes.
+    from shared.ingest.extract import sandbox
+
     return sandbox.run(data, name_hint=name_hint, type_hint=type_hint, limits=limits or Limits())

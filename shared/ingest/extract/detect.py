@@ -8,7 +8,6 @@ from enum import StrEnum
 from shared.domain.errors import EncryptedFileError, NoTextError, UnsupportedTypeError
 from shared.ingest.extract.decode import decode, refuse_binary
 from shared.ingest.extract.hints import Hints
-from shared.ingest.extract.zipguard import office_part
 
 _PDF_WITHIN = 1024  # bytes; readers accept junk in front of the signature
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -46,6 +45,8 @@ def detect(data: bytes, hints: Hints) -> Format:
     if b"%PDF-" in data[:_PDF_WITHIN]:
         return Format.PDF
     if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        from shared.ingest.extract.zipguard import office_part
+
         return Format(office_part(data))
     if data.startswith(_OLE):
         if _ENCRYPTED in data:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os.path
 from dataclasses import dataclass
-from pathlib import PurePath
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Hints:
 
     @property
     def suffix(self) -> str:
-        return PurePath(self.name).suffix.lower()
+        return os.path.splitext(self.name)[1].lower()  # noqa: PTH122 - pathlib costs a child 8 ms
 
     @property
     def media_type(self) -> str:

@@ -53,7 +53,8 @@ def run(data: bytes, *, name_hint: str, type_hint: str, limits: Limits) -> Extra
 
 
 def _run(source: IO[bytes], target: IO[bytes], limits: Limits) -> int:
-    command = [sys.executable, "-P", "-X", "utf8", "-m", _WORKER]
+    # No site: the path is the parent's, and its start-up files would run for every document.
+    command = [sys.executable, "-S", "-P", "-X", "utf8", "-m", _WORKER]
     try:
         child = subprocess.Popen(  # noqa: S603 - our own interpreter and module, no part from outside
             command, stdin=source, stdout=target, stderr=subprocess.DEVNULL, env=_environment()
@@ -73,7 +74,7 @@ def _run(source: IO[bytes], target: IO[bytes], limits: Limits) -> int:
 def _environment() -> dict[str, str]:
     """Only what the interpreter needs: a reader that was taken over finds no keys there."""
     path = os.pathsep.join(dict.fromkeys([str(_ROOT), *(entry for entry in sys.path if entry)]))
-    return {"PYTHONPATH": path, "PATH": os.defpath, "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
+    return {"PYTHONPATH": path, "PATH": os.defpath, "LC_ALL": "C.UTF-8"}
 
 
 def _death(code: int) -> RefusedFileError | TransientError:

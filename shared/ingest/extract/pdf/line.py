@@ -1,0 +1,57 @@
+"""A line of text on a page, with the little geometry that layout needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Box(NamedTuple):
+    """In points, `y` upwards, turned so that the page's text runs to the right. A tuple, for speed."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+    @property
+    def width(self) -> float:
+        return self.x1 - self.x0
+
+    @property
+    def height(self) -> float:
+        return self.y1 - self.y0
+
+    def shared_width(self, other: Box) -> float:
+        """How much of the narrower one lies below or above the other, 0 to 1."""
+        shared = min(self.x1, other.x1) - max(self.x0, other.x0)
+        return shared / max(min(self.width, other.width), 1.0)
+
+    def united(self, other: Box) -> Box:
+        return Box(
+            min(self.x0, other.x0), min(self.y0, other.y0), max(self.x1, other.x1), max(self.y1, other.y1)
+        )
+
+    def holds(self, x: float, y: float) -> bool:
+        return self.x0 <= x <= self.x1 and self.y0 <= y <= self.y1
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`start` and `end` are indices of the page's characters; `aside` marks text that runs in another
+    direction than the page's; `table` marks Markdown of a table that stands here instead of lines. `size` is
+    the font's, as drawn: nominal sizes are scaled by matrices."""
+
+    text: str
+    box: Box
+    size: float
+    bold: bool
+    start: int
+    end: int
+    aside: bool = False
+    table: bool = False
+
+    @property
+    def letter(self) -> float:
+        """The mean width of a character."""
+        return self.box.width / max(len(self.text), 1)
