@@ -1,0 +1,139 @@
+"""The stack inside a test: its parts can be watched and disturbed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+import pytest
+import requests
+
+from emulators.environment import Addresses, function_environment
+from emulators.events.disturbance import Disturbance
+from emulators.models.server import ModelStubs
+from emulators.stack import EmbeddedStack
+
+TEXT = "# Opening hours\n\nThe workshop opens at seven in the morning and closes at four in the afternoon.\n"
+
+
+@pytest.fixture(scope="module")
+def stubs() -> Iterator[ModelStubs]:
+    with ModelStubs() as stubs:
+        yield stubs
+
+
+@pytest.fixture(scope="module")
+def stack(stubs: ModelStubs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
+    folder = tmp_path_factory.mktemp("stack")
+    env = {**stubs.environment(), "ALMANAC_LEASE_SECONDS": "3"}
+    with EmbeddedStack(data_dir=folder, instances={"chat": 2}, env=env, wait_scale=0.02) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def knowledge_base(stack: EmbeddedStack) -> str:
+    body = {"name": "Hours", "type": "files", "description": "When we are open"}
+    name: str = call(stack, "POST", "/v1/knowledge-bases", json=body).json()["id"]
+    return name
+
+
+def call(stack: EmbeddedStack, method: str, path: str, **arguments: object) -> requests.Response:
+    headers = {"Authorization": f"Bearer {stack.accounts['acme']['keys']['admin']}"}
+    return requests.request(  # type: ignore[no-any-return]
+        method, f"{stack.api_url}{path}", headers=headers, timeout=60, **arguments
+    )
+
+
+def wait_for(condition: Callable[[], bool], explain: Callable[[], object] = lambda: "") -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, explain()
+        time.sleep(0.05)
+
+
+def wait_until_ready(stack: EmbeddedStack, document: str) -> None:
+    def shown() -> dict[str, object]:
+        seen: dict[str, object] = call(stack, "GET", f"/v1/documents/{document}").json()
+        return seen
+
+    wait_for(lambda: shown()["status"] == "ready", shown)
+
+
+def upload(stack: EmbeddedStack, knowledge_base: str, text: str) -> str:
+    answer = call(
+        stack,
+        "POST",
+        f"/v1/knowledge-bases/{knowledge_base}/documents",
+        files={"file": ("hours.md", text.encode())},
+    )
+    assert answer.status_code == 202, answer.text
+    name: str = answer.json()["id"]
+    return name
+
+
+def test_an_upload_by_the_client_itself_is_ingested(
+    stack: EmbeddedStack, knowledge_base: str, stubs: ModelStubs
+) -> None:
+    answer = call(
+        stack,
+        "POST",
+        f"/v1/knowledge-bases/{knowledge_base}/documents",
+        json={"filename": "hours.md", "size": len(TEXT)},
+    )
+    assert answer.status_code == 201, answer.text
+    target, document = answer.json()["upload"], answer.json()["document"]
+    assert datetime.fromisoformat(target["expires_at"]) > datetime.now(UTC)
+    sent = requests.request(
+        target["method"], target["url"], headers=target["headers"], data=TEXT.encode(), timeout=30
+    )
+    assert sent.status_code == 200, sent.text
+    wait_until_ready(stack, document["id"])
+    assert any("seven in the morning" in text for text in stubs.openai.inputs())
+
+
+def test_documents_become_whole_through_disturbed_events_and_kills(
+    stack: EmbeddedStack, knowledge_base: str
+) -> None:
+    stack.events.disturb(Disturbance(duplicates=1, spread=0.5, lost=0.2, forgotten=0.2, seed=5))
+    documents = [
+        upload(stack, knowledge_base, f"{TEXT}\n## Door {n}\n\nDoor {n} is locked.") for n in range(6)
+    ]
+    for _ in range(3):
+        time.sleep(0.3)
+        stack.functions.kill("ingest")
+    stack.firestore.kill()
+    stack.firestore.start()
+    for document in documents:
+        wait_until_ready(stack, document)
+    stack.events.disturb(None)
+    assert stack.events.wait_until_idle()
+
+
+def test_the_router_can_go_away_and_come_back(stack: EmbeddedStack) -> None:
+    address = stack.api_url
+    stack.router.stop()
+    with pytest.raises(requests.ConnectionError):
+        requests.get(f"{address}/health", timeout=5)
+    stack.router.start()
+    assert stack.api_url == address
+    assert requests.get(f"{address}/health", timeout=30).status_code == 200
+
+
+def test_functions_see_the_stack_and_nothing_foreign() -> None:
+    addresses = Addresses("127.0.0.1:1", "http://127.0.0.1:2", "127.0.0.1:3", "http://127.0.0.1:4")
+    inherited = {
+        "PATH": "/bin",
+        "K_SERVICE": "chat",
+        "OPENAI_API_KEY": "sk-real",
+        "FIRESTORE_EMULATOR_HOST": "elsewhere:1",
+        "NO_PROXY": "intranet",
+    }
+    seen = function_environment(inherited, addresses, {"ALMANAC_LEASE_SECONDS": "5"}, paid_models=False)
+    assert seen["PATH"] == "/bin"
+    assert seen["FIRESTORE_EMULATOR_HOST"] == "127.0.0.1:1"
+    assert seen["ALMANAC_LEASE_SECONDS"] == "5"
+    assert seen["NO_PROXY"] == "intranet,127.0.0.1,localhost"
+    assert not {"K_SERVICE", "OPENAI_API_KEY"} & set(seen)
+    paid = function_environment(inherited, addresses, {}, paid_models=True)
+    assert paid["OPENAI_API_KEY"] == "sk-real"
