@@ -1,0 +1,104 @@
+"""Threads and what is kept in them. A thread is its owner's alone: to others it does not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from shared.domain.accounts import Caller
+from shared.domain.conversation import Message, Run, Thread
+from shared.domain.errors import NotFoundError
+from shared.domain.ids import new_id
+from shared.domain.models import Turn
+from shared.ports import AccountStore, Clock, Page, Query, Transaction
+from shared.records import MESSAGES, RUNS, THREADS
+
+_TITLE_CHARACTERS = 80
+# Older turns than these are not read for an answer.
+_HISTORY_MESSAGES = 60
+
+
+def new_thread(clock: Clock, caller: Caller, title: str, knowledge_base_ids: Sequence[str] = ()) -> Thread:
+    """A thread that is not stored yet."""
+    now = clock.now()
+    return Thread(
+        id=new_id("thr"),
+        owner=caller.principal,
+        title=thread_title(title),
+        created_at=now,
+        updated_at=now,
+        knowledge_base_ids=tuple(knowledge_base_ids),
+    )
+
+
+def create_thread(
+    store: AccountStore, clock: Clock, caller: Caller, title: str, knowledge_base_ids: Sequence[str] = ()
+) -> Thread:
+    thread = new_thread(clock, caller, title, knowledge_base_ids)
+    store.create(THREADS, thread)
+    return thread
+
+
+def get_thread(store: AccountStore, caller: Caller, thread_id: str) -> Thread:
+    """Raises `NotFoundError` for what is absent or somebody else's."""
+    thread = store.get(THREADS, thread_id)
+    if thread is None or thread.owner != caller.principal:
+        raise NotFoundError(f"There is no thread {thread_id}.")
+    return thread
+
+
+def list_threads(store: AccountStore, caller: Caller, *, limit: int, cursor: str | None) -> Page[Thread]:
+    """The caller's own, the one used last first."""
+    where = (("owner", "==", caller.principal),)
+    return store.find(THREADS, Query(where=where, order_by="-updated_at", limit=limit, cursor=cursor))
+
+
+def list_messages(
+    store: AccountStore, caller: Caller, thread_id: str, *, limit: int, cursor: str | None
+) -> Page[Message]:
+    """Oldest first. Raises `NotFoundError` as `get_thread`."""
+    thread = get_thread(store, caller, thread_id)
+    kind = MESSAGES.below(THREADS, thread.id)
+    return store.find(kind, Query(order_by="number", limit=limit, cursor=cursor))
+
+
+def history(store: AccountStore, thread: Thread) -> tuple[Turn, ...]:
+    """The latest turns, oldest first."""
+    if not thread.message_count:
+        return ()
+    kind = MESSAGES.below(THREADS, thread.id)
+    latest = store.find(kind, Query(order_by="-number", limit=_HISTORY_MESSAGES)).items
+    return tuple(Turn(message.role, message.text) for message in reversed(latest))
+
+
+def get_run(store: AccountStore, caller: Caller, run_id: str) -> Run:
+    """Raises `NotFoundError` for what is absent or somebody else's."""
+    run = store.get(RUNS, run_id)
+    if run is None or run.owner != caller.principal:
+        raise NotFoundError(f"There is no run {run_id}.")
+    return run
+
+
+def record_run(store: AccountStore, thread: Thread, run: Run, messages: Sequence[Message]) -> None:
+    """Stores a run with the messages that it adds, all or nothing. Their numbers are given here, so two
+    answers in one thread at once get places of their own."""
+    kind = MESSAGES.below(THREADS, thread.id)
+
+    def body(tx: Transaction) -> None:
+        if not messages:  # a run that failed leaves no trace in the conversation
+            tx.put(RUNS, run)
+            return
+        current = tx.get(THREADS, thread.id) or thread
+        for offset, message in enumerate(messages):
+            tx.put(kind, replace(message, number=current.message_count + offset))
+        count = current.message_count + len(messages)
+        tx.put(THREADS, replace(current, message_count=count, updated_at=run.finished_at))
+        tx.put(RUNS, run)
+
+    store.transact(body)
+
+
+def thread_title(text: str) -> str:
+    """The beginning of a text on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= _TITLE_CHARACTERS else line[: _TITLE_CHARACTERS - 1].rstrip() + "…"
