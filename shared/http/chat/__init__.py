@@ -1,1 +1,1 @@
-"""The answering API. Handlers parse, call once, translate."""
+"""Answering over HTTP: chat, retrieve, threads, runs."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from shared.http.chat import retrieve
 from shared.http.health import HEALTH
 from shared.http.routes import AnyRoute
 
-ROUTES: tuple[AnyRoute, ...] = (HEALTH,)
+ROUTES: tuple[AnyRoute, ...] = (
+    HEALTH,
+    *retrieve.ROUTES,
+)
