@@ -59,11 +59,13 @@ class AnswerDeps(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """`thread_id` None begins a new thread. `asked` names documents and knowledge bases for this message."""
+    """`thread_id` None begins a new thread. `asked` names documents and knowledge bases for this message;
+    with `only_named` what is attached to the thread does not join them."""
 
     message: str
     thread_id: str | None = None
     asked: Asked = field(default_factory=Asked)
+    only_named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +118,10 @@ def prepare(deps: AnswerDeps, caller: Caller, request: ChatRequest, retrieve: Re
 
 
 def _query(request: ChatRequest, thread: Thread) -> RetrieveRequest:
-    attached = dict.fromkeys((*request.asked.knowledge_base_ids, *thread.knowledge_base_ids))
-    asked = replace(request.asked, knowledge_base_ids=tuple(attached))
+    asked = request.asked
+    if not request.only_named:
+        attached = dict.fromkeys((*asked.knowledge_base_ids, *thread.knowledge_base_ids))
+        asked = replace(asked, knowledge_base_ids=tuple(attached))
     return RetrieveRequest(request.message, asked, PolicyName.RUN)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from shared.answer.flow import AnswerDeps
-from shared.retrieve.flow import RetrieveDeps
+if TYPE_CHECKING:  # the API's description reads the routes, and needs no index
+    from shared.answer.flow import AnswerDeps
+    from shared.retrieve.flow import RetrieveDeps
 
-
-class ChatDeps(AnswerDeps, RetrieveDeps, Protocol):
-    """Both: an answer retrieves on its way."""
+    class ChatDeps(AnswerDeps, RetrieveDeps, Protocol):
+        """Both: an answer retrieves on its way."""

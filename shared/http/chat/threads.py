@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field, StringConstraints
 
@@ -10,10 +10,12 @@ from shared.answer import threads
 from shared.answer.standing import present, standings
 from shared.domain.accounts import Permission
 from shared.http.chat.chat import Ids
-from shared.http.chat.deps import ChatDeps
 from shared.http.chat.views import MessageView, RunView, ThreadView
 from shared.http.models import Body, Listing, NoParams, PageParams
 from shared.http.routes import AnyRoute, Call, Route
+
+if TYPE_CHECKING:
+    from shared.http.chat.deps import ChatDeps
 
 
 class ThreadBody(Body):

@@ -1,26 +1,27 @@
-"""What the chat function shows."""
+"""Answers, conversations and runs as the API shows them."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from shared.answer.standing import Cited, Standing
-from shared.domain.conversation import ContextItem, Message, Run, RunRetrieval, RunStatus, Thread
-from shared.domain.models import StopReason, TokenUse, TurnRole
-from shared.domain.retrieval import (
-    Dropped,
-    Retrieval,
-    RetrievalStatus,
-    RetrievedPassage,
-    RetrievedSummary,
-    ScopeEntry,
-    Tier,
-)
+from shared.domain.conversation import Message, Run, RunStatus
+from shared.domain.models import StopReason, TurnRole
+from shared.domain.retrieval import RetrievalStatus
 from shared.http.models import View
 
-_PAGES = Field(description="First and last page, where the format has pages.")
+
+class _Mirror(View):
+    """Shows fields of a domain type by their names."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True, populate_by_name=True)
+
+    @classmethod
+    def of(cls, value: Any) -> Self:
+        return cls.model_validate(value)
 
 
 class CitationView(View):
@@ -33,14 +34,14 @@ class CitationView(View):
     knowledge_base_id: str
     title: str
     heading_path: tuple[str, ...]
-    pages: tuple[int, int] | None = _PAGES
+    pages: tuple[int, int] | None = Field(description="First and last page, where the format has pages.")
     quote: str
     version: int
     is_summary: bool
     standing: Standing
 
     @classmethod
-    def of(cls, cited: Cited) -> CitationView:
+    def of(cls, cited: Cited) -> Self:
         one = cited.citation
         return cls(
             n=one.n,
@@ -57,20 +58,16 @@ class CitationView(View):
         )
 
 
-class UsageView(View):
+class UsageView(_Mirror):
     """Tokens as the model's provider counted them; `cached_tokens` is the part of the input that its prompt
     cache held."""
 
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int
-
-    @classmethod
-    def of(cls, use: TokenUse) -> UsageView:
-        return cls(input_tokens=use.input, output_tokens=use.output, cached_tokens=use.cached)
+    input_tokens: int = Field(validation_alias="input")
+    output_tokens: int = Field(validation_alias="output")
+    cached_tokens: int = Field(validation_alias="cached")
 
 
-class RetrievalView(View):
+class SearchedView(_Mirror):
     """How the search for an answer went. `covered` is the judgement whether it found what was asked."""
 
     status: RetrievalStatus
@@ -79,18 +76,8 @@ class RetrievalView(View):
     tokens: int
     detail: str | None
 
-    @classmethod
-    def of(cls, retrieval: RunRetrieval) -> RetrievalView:
-        return cls(
-            status=retrieval.status,
-            query=retrieval.query,
-            covered=retrieval.covered,
-            tokens=retrieval.tokens,
-            detail=retrieval.detail,
-        )
 
-
-class SourceView(View):
+class SourceView(_Mirror):
     """A passage (or summary) that the model was given."""
 
     passage_id: str
@@ -104,21 +91,6 @@ class SourceView(View):
     lexical: float
     is_summary: bool
 
-    @classmethod
-    def of(cls, item: ContextItem) -> SourceView:
-        return cls(
-            passage_id=item.passage_id,
-            document_id=item.document_id,
-            knowledge_base_id=item.knowledge_base_id,
-            chunk_id=item.chunk_id,
-            version=item.version,
-            tokens=item.tokens,
-            score=item.score,
-            similarity=item.similarity,
-            lexical=item.lexical,
-            is_summary=item.is_summary,
-        )
-
 
 class AnswerView(View):
     """`id` is the run's: it opens under /v1/runs."""
@@ -128,39 +100,29 @@ class AnswerView(View):
     answer: str
     citations: tuple[CitationView, ...]
     sources: tuple[SourceView, ...]
-    retrieval: RetrievalView
+    retrieval: SearchedView
     usage: UsageView
     model: str
     stop_reason: StopReason | None
 
     @classmethod
-    def of(cls, run: Run) -> AnswerView:
+    def of(cls, run: Run) -> Self:
         """A run that has just ended: its sources are as they were read."""
-        return cls(
-            id=run.id,
-            thread_id=run.thread_id,
-            answer=run.answer,
-            citations=tuple(CitationView.of(Cited(one, Standing.CURRENT)) for one in run.citations),
-            sources=tuple(map(SourceView.of, run.context)),
-            retrieval=RetrievalView.of(run.retrieval),
-            usage=UsageView.of(run.usage),
-            model=run.model,
-            stop_reason=run.stop_reason,
-        )
+        return cls(**_answer(run, run.answer, tuple(Cited(one, Standing.CURRENT) for one in run.citations)))
 
 
-class SectionView(View):
+class SectionView(_Mirror):
     kind: str
     tokens: int
 
 
-class FailureView(View):
+class FailureView(_Mirror):
     code: str
     message: str
     hint: str
 
 
-class TimingView(View):
+class TimingView(_Mirror):
     """Milliseconds."""
 
     retrieval: int
@@ -179,44 +141,42 @@ class RunView(AnswerView):
     error: FailureView | None
 
     @classmethod
-    def now(cls, run: Run, answer: str, cited: tuple[Cited, ...]) -> RunView:
+    def now(cls, run: Run, answer: str, cited: tuple[Cited, ...]) -> Self:
         """A run as it may be shown today."""
-        shown = AnswerView.of(run).model_dump() | {
-            "answer": answer,
-            "citations": tuple(CitationView.of(one).model_dump() for one in cited),
-        }
-        error = run.error
         return cls(
-            **shown,
+            **_answer(run, answer, cited),
             status=run.status,
             question=run.request.question,
             created_at=run.created_at,
             finished_at=run.finished_at,
-            sections=tuple(SectionView(kind=one.kind, tokens=one.tokens) for one in run.sections),
+            sections=tuple(map(SectionView.of, run.sections)),
             prompt_tokens=run.prompt_tokens,
-            timing=TimingView(retrieval=run.timing.retrieval, model=run.timing.model, total=run.timing.total),
-            error=FailureView(code=error.code, message=error.message, hint=error.hint) if error else None,
+            timing=TimingView.of(run.timing),
+            error=FailureView.of(run.error) if run.error else None,
         )
 
 
-class ThreadView(View):
+def _answer(run: Run, answer: str, cited: tuple[Cited, ...]) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "thread_id": run.thread_id,
+        "answer": answer,
+        "citations": tuple(map(CitationView.of, cited)),
+        "sources": tuple(map(SourceView.of, run.context)),
+        "retrieval": SearchedView.of(run.retrieval),
+        "usage": UsageView.of(run.usage),
+        "model": run.model,
+        "stop_reason": run.stop_reason,
+    }
+
+
+class ThreadView(_Mirror):
     id: str
     title: str
     knowledge_base_ids: tuple[str, ...]
     message_count: int
     created_at: datetime
     updated_at: datetime
-
-    @classmethod
-    def of(cls, thread: Thread) -> ThreadView:
-        return cls(
-            id=thread.id,
-            title=thread.title,
-            knowledge_base_ids=thread.knowledge_base_ids,
-            message_count=thread.message_count,
-            created_at=thread.created_at,
-            updated_at=thread.updated_at,
-        )
 
 
 class MessageView(View):
@@ -229,7 +189,8 @@ class MessageView(View):
     created_at: datetime
 
     @classmethod
-    def now(cls, message: Message, text: str, cited: tuple[Cited, ...]) -> MessageView:
+    def now(cls, message: Message, text: str, cited: tuple[Cited, ...]) -> Self:
+        """A message as it may be shown today."""
         return cls(
             id=message.id,
             number=message.number,
@@ -238,130 +199,4 @@ class MessageView(View):
             citations=tuple(map(CitationView.of, cited)),
             run_id=message.run_id,
             created_at=message.created_at,
-        )
-
-
-class PassageFoundView(View):
-    """`similarity` is the raw cosine, `lexical` the raw BM25 score, `score` what ordered the result."""
-
-    id: str
-    document_id: str
-    knowledge_base_id: str
-    chunk_id: str
-    version: int
-    title: str
-    heading_path: tuple[str, ...]
-    pages: tuple[int, int] | None = _PAGES
-    text: str
-    score: float
-    similarity: float
-    lexical: float
-    boost: float
-    tokens: int
-
-    @classmethod
-    def of(cls, passage: RetrievedPassage) -> PassageFoundView:
-        return cls(
-            id=passage.id,
-            document_id=passage.document_id,
-            knowledge_base_id=passage.knowledge_base_id,
-            chunk_id=passage.chunk_id,
-            version=passage.version,
-            title=passage.title,
-            heading_path=passage.heading_path,
-            pages=passage.pages,
-            text=passage.text,
-            score=passage.score,
-            similarity=passage.similarity,
-            lexical=passage.lexical,
-            boost=passage.boost,
-            tokens=passage.tokens,
-        )
-
-
-class SummaryFoundView(View):
-    """The summary of a chunk, standing in where no passage passed. `id` is the chunk's."""
-
-    id: str
-    document_id: str
-    knowledge_base_id: str
-    version: int
-    title: str
-    heading_path: tuple[str, ...]
-    pages: tuple[int, int] | None = _PAGES
-    text: str
-    score: float
-    tokens: int
-
-    @classmethod
-    def of(cls, summary: RetrievedSummary) -> SummaryFoundView:
-        return cls(
-            id=summary.id,
-            document_id=summary.document_id,
-            knowledge_base_id=summary.knowledge_base_id,
-            version=summary.version,
-            title=summary.title,
-            heading_path=summary.heading_path,
-            pages=summary.pages,
-            text=summary.text,
-            score=summary.score,
-            tokens=summary.tokens,
-        )
-
-
-class ScopeView(View):
-    knowledge_base_id: str
-    tier: Tier
-    reason: str
-
-    @classmethod
-    def of(cls, entry: ScopeEntry) -> ScopeView:
-        return cls(knowledge_base_id=entry.knowledge_base_id, tier=entry.tier, reason=entry.reason)
-
-
-class DroppedView(View):
-    passage_id: str
-    document_id: str
-    reason: str
-    similarity: float
-    lexical: float
-    score: float
-
-    @classmethod
-    def of(cls, dropped: Dropped) -> DroppedView:
-        return cls(
-            passage_id=dropped.passage_id,
-            document_id=dropped.document_id,
-            reason=dropped.reason,
-            similarity=dropped.similarity,
-            lexical=dropped.lexical,
-            score=dropped.score,
-        )
-
-
-class FoundView(View):
-    """What a question finds, in which scope, and what was left out and why."""
-
-    status: RetrievalStatus
-    query: str
-    covered: bool
-    passages: tuple[PassageFoundView, ...]
-    summaries: tuple[SummaryFoundView, ...]
-    scope: tuple[ScopeView, ...]
-    dropped: tuple[DroppedView, ...]
-    tokens: int
-    detail: str | None
-
-    @classmethod
-    def of(cls, retrieval: Retrieval, *, explain: bool) -> FoundView:
-        return cls(
-            status=retrieval.status,
-            query=retrieval.query,
-            covered=retrieval.covered,
-            passages=tuple(map(PassageFoundView.of, retrieval.passages)),
-            summaries=tuple(map(SummaryFoundView.of, retrieval.summaries)),
-            scope=tuple(map(ScopeView.of, retrieval.scope)),
-            dropped=tuple(map(DroppedView.of, retrieval.dropped)) if explain else (),
-            tokens=retrieval.tokens,
-            detail=retrieval.detail,
         )
