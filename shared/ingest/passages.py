@@ -20,8 +20,11 @@ from shared.ports import TokenCounter
 
 OVERLAP = 200
 _SIZES = Sizes(floor=500, low=700, high=1_300, stretch=4_000)
-# A section from this size on has windows of its own, so that a citation names its heading.
-_OWN = 300
+# A section of this weight has windows of its own, so that a citation names its heading and page. A character
+# of Chinese, Japanese or Korean says about as much as three letters.
+_OWN = 150
+_WIDE_WEIGHT = 3
+_WIDE = "\u2e80"
 # A header row is repeated in front of rows while it leaves most of the window to them.
 _LONGEST_HEADER = 500
 # A window that spans several sections is named after the one that has this share of it.
@@ -109,7 +112,7 @@ class _ChunkWindows:
         self._tables = [block for block in tables if self._repeatable(block)]
 
     def windows(self) -> Iterator[_Window]:
-        sizes = [section.end - section.start for section in self._sections]
+        sizes = [_weight(self._chunk.text[section.start : section.end]) for section in self._sections]
         digests = [digest(self._chunk.text, section.start) for section in self._sections]
         for first, last in group(sizes, digests, _OWN, 3 * _OWN):
             start, end = trimmed(self._chunk.text, self._sections[first].start, self._sections[last - 1].end)
@@ -151,6 +154,10 @@ class _ChunkWindows:
     def _repeatable(self, table: Block) -> bool:
         header = self._chunk.text[table.start : table.lead]
         return len(header) <= _LONGEST_HEADER and self._count(header) <= self._max // 3
+
+
+def _weight(text: str) -> int:
+    return len(text) + (_WIDE_WEIGHT - 1) * sum(character >= _WIDE for character in text)
 
 
 def _sections(chunk: Chunk, parts: Sequence[Block]) -> list[_Section]:
