@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 
 from shared.domain.errors import UnsupportedTypeError
 
@@ -58,3 +59,19 @@ def refuse_binary(text: str) -> None:
     control = sum(1 for character in sample if character < " " and character not in "\n\r\t\f\x1b\v")
     if control * 100 > len(sample) + 100:
         raise UnsupportedTypeError("The file holds binary data, not text")
+
+
+_DECLARED = re.compile(
+    rb"""<meta[^>]+charset\s*=\s*["']?\s*([\w-]+)|<\?xml[^>]+encoding\s*=\s*["']([\w-]+)""", re.IGNORECASE
+)
+_HEAD = 64 * 1024
+
+
+def decode_html(data: bytes, served: str | None) -> str:
+    """As `decode`; the server's word goes before the page's own, and both only where they fit the bytes."""
+    match = _DECLARED.search(data[:_HEAD])
+    written = (match[1] or match[2]).decode("ascii", "replace").lower() if match else None
+    if served and _strict(data, served) is not None:
+        return decode(data, served)
+    # A page that says "utf-16" in its own ASCII letters cannot be; browsers read it as UTF-8.
+    return decode(data, None if written and written.startswith("utf-16") else written)

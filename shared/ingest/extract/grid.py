@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from shared.domain.errors import TextTooLargeError
+from shared.ingest.extract.limits import MAX_TEXT_BYTES
+
 Row = Sequence[str]
+
+_CELL_BYTES = 3  # an empty one takes, with its border
 
 
 def pipe_table(rows: Sequence[Row]) -> str:
     """A table with its first row as the header; short rows are filled up. No trailing newline."""
     width = max(map(len, rows))
+    if width * len(rows) * _CELL_BYTES > MAX_TEXT_BYTES:
+        raise TextTooLargeError(
+            f"A table of {len(rows):,} rows and {width:,} columns is too large to write down"
+        )
     lines = [_line([*row, *[""] * (width - len(row))]) for row in rows]
     lines.insert(1, "|" + " --- |" * width)
     return "\n".join(lines)

@@ -2,20 +2,64 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
+from shared.domain.errors import NoTextError
 from shared.domain.knowledge import Coverage
 from shared.domain.text import Extraction
-from shared.ingest.extract.decode import decode
+from shared.ingest.extract.decode import decode_html
 from shared.ingest.extract.detect import Format
 from shared.ingest.extract.hints import Hints
-from shared.ingest.extract.markup import to_markdown
+from shared.ingest.extract.html_hidden import drop_hidden
+from shared.ingest.extract.html_main import main_content
+from shared.ingest.extract.markup import DROPPED, to_markdown
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+HIDDEN_NOTE = "hidden_text_removed"
+_XML_HEAD = re.compile(r"^\s*<\?xml[^>]*\?>", re.IGNORECASE)
 
 
 def read(data: bytes, _format: Format, hints: Hints) -> Extraction:
-    from bs4 import BeautifulSoup
+    """The page's own text. `hidden_text_removed` notes text that was made invisible on purpose."""
+    tree = parse(decode_html(data, hints.charset))
+    title = _title(tree)
+    language = (
+        tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or tree.get("xml:lang")
+    )
+    disguised = drop_hidden(tree)
+    drop_invisible_kinds(tree)
+    markdown = to_markdown(main_content(tree))
+    notes = (HIDDEN_NOTE,) if disguised else ()
+    return Extraction(markdown, Coverage("section", 1, 1), title=title, language=language, notes=notes)
 
-    soup = BeautifulSoup(decode(data, hints.charset), "lxml")
-    title = soup.title.get_text() if soup.title else None
-    for tag in soup(["script", "style", "noscript", "template", "svg", "nav", "header", "footer", "title"]):
-        tag.decompose()
-    root = soup.find("main") or soup.body or soup
-    return Extraction(to_markdown(root), Coverage("section", 1, 1), title=title)
+
+def parse(text: str) -> HtmlElement:
+    """The tree of a page, comments and processing instructions left out."""
+    from lxml import etree, html
+
+    parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=False)
+    source = _XML_HEAD.sub("", text).replace("\0", "").encode("utf-8", "surrogatepass")
+    try:
+        tree = html.document_fromstring(source, parser=parser)
+    except etree.ParserError:
+        raise NoTextError("The page is empty") from None
+    return tree
+
+
+def drop_invisible_kinds(tree: HtmlElement) -> None:
+    """Removes what browsers do not show as text: scripts, styles, pictures, form controls."""
+    for element in list(tree.iter(*(DROPPED - {"img"}))):
+        element.drop_tree()
+
+
+def _title(tree: HtmlElement) -> str | None:
+    for path in ("head/title", ".//title", ".//h1"):
+        element = tree.find(path)
+        if element is not None:
+            title = " ".join("".join(element.itertext()).split())
+            if title:
+                return title
+    return None
