@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from emulators.firestore import fields as field_paths
 from emulators.firestore.fields import FieldPath
 from emulators.firestore.names import DatabaseName
 from emulators.firestore.protos import Document
 from emulators.firestore.times import to_timestamp
-from emulators.firestore.values import Key, key_of, reference_key
+from emulators.firestore.values import Key, is_vector, key_of, reference_key, vector_of
+
+Vector = npt.NDArray[np.float64]
 
 
 class StoredDocument:
@@ -18,7 +23,7 @@ class StoredDocument:
     The parsed message and the keys that queries compare are made when first asked for, and kept.
     """
 
-    __slots__ = ("_keys", "_message", "_times", "body", "created", "path", "updated")
+    __slots__ = ("_keys", "_message", "_times", "_vectors", "body", "created", "path", "updated")
 
     def __init__(self, path: str, body: bytes, created: int, updated: int) -> None:
         self.path = path
@@ -27,6 +32,7 @@ class StoredDocument:
         self.updated = updated
         self._message: Any = None
         self._keys: dict[FieldPath, Key | None] = {}
+        self._vectors: dict[FieldPath, Vector | None] = {}
         self._times: bytes | None = None
 
     @property
@@ -56,6 +62,14 @@ class StoredDocument:
             key = self._make_key(path)
             self._keys[path] = key
             return key
+
+    def vector(self, path: FieldPath) -> Vector | None:
+        """The vector at a field path; None when there is none. Kept apart: a key of one is ten times its size."""
+        if path not in self._vectors:
+            value = field_paths.get(self.message.fields, path)
+            found = np.asarray(vector_of(value)) if value is not None and is_vector(value) else None
+            self._vectors[path] = found
+        return self._vectors[path]
 
     def masked(self, paths: tuple[FieldPath, ...]) -> bytes:
         """Serialized, with only the fields at these paths."""

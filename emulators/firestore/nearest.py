@@ -6,16 +6,17 @@ Rules: google/firestore/v1/query.proto, `FindNearest`.
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from emulators.firestore import fields as field_paths
-from emulators.firestore.document import StoredDocument
+from emulators.firestore.document import StoredDocument, Vector
 from emulators.firestore.errors import invalid
 from emulators.firestore.protos import Document, Value
 from emulators.firestore.query import Nearest
-from emulators.firestore.values import VECTOR, is_vector, vector_of
+from emulators.firestore.values import is_vector, vector_of
 
 MAX_DIMENSIONS = 2_048
 MAX_LIMIT = 1_000
@@ -46,16 +47,17 @@ def parse_nearest(message: Any) -> Nearest:
 
 def search(nearest: Nearest, documents: Iterable[StoredDocument]) -> list[tuple[float, StoredDocument]]:
     """(distance, document), nearest first; only documents with a vector of the query's dimension count."""
-    best = []
+    wanted = np.asarray(nearest.vector)
+    found = []
     for document in documents:
-        key = document.key(nearest.path)
-        if key is None or key[0] != VECTOR or key[1] != len(nearest.vector):
+        vector = document.vector(nearest.path)
+        if vector is None or len(vector) != len(wanted):
             continue
-        distance = _distance(nearest.measure, nearest.vector, [part[2] for part in key[2]])
+        distance = _distance(nearest.measure, wanted, vector)
         if distance is not None and _within(nearest, distance):
-            best.append((distance, document))
+            found.append((distance, document))
     sign = -1 if nearest.measure == "DOT_PRODUCT" else 1
-    return heapq.nsmallest(nearest.limit, best, key=lambda pair: sign * pair[0])
+    return heapq.nsmallest(nearest.limit, found, key=lambda pair: sign * pair[0])
 
 
 def with_distance(nearest: Nearest, distance: float, wire: bytes) -> bytes:
@@ -75,12 +77,12 @@ def _within(nearest: Nearest, distance: float) -> bool:
     return distance <= nearest.threshold
 
 
-def _distance(measure: str, left: Iterable[float], right: Iterable[float]) -> float | None:
+def _distance(measure: str, left: Vector, right: Vector) -> float | None:
     """None where the measure is not defined: the cosine of a vector of length 0."""
     if measure == "EUCLIDEAN":
-        return math.sqrt(math.fsum((a - b) ** 2 for a, b in zip(left, right, strict=True)))
-    dot = math.fsum(a * b for a, b in zip(left, right, strict=True))
+        return float(np.linalg.norm(left - right))
+    dot = float(left @ right)
     if measure == "DOT_PRODUCT":
         return dot
-    norms = math.sqrt(math.fsum(a * a for a in left)) * math.sqrt(math.fsum(b * b for b in right))
-    return None if norms == 0 else 1 - dot / norms
+    lengths = float(np.linalg.norm(left) * np.linalg.norm(right))
+    return None if lengths == 0 else 1 - dot / lengths

@@ -87,6 +87,10 @@ class DocumentRpcs:
         size = request.page_size or _DEFAULT_PAGE
         with site.database.changed:
             view = open_view(site, request)
+            if view.transaction is not None and not view.transaction.read_only:
+                raise unimplemented(
+                    "ListDocuments in a read-write transaction is not supported: run a query."
+                )
             if request.show_missing:
                 ids = site.database.child_documents(collection, view.time)
             else:

@@ -43,13 +43,14 @@ def test_projects_and_databases_lie_side_by_side(emulator_host: str, project: st
 def test_a_delayed_commit_keeps_the_server_time_of_its_arrival(own: FirestoreEmulator) -> None:
     """What orders by server time misses such a commit; what goes by versions does not."""
     client = firestore.Client(project="p")
-    arrived = threading.Event()
+    arrived, released = threading.Event(), threading.Event()
 
     def delay(request: Any) -> float:
-        if not request.writes[0].update.name.endswith("/slow"):
-            return 0
-        arrived.set()
-        return 0.2
+        if request.writes[0].update.name.endswith("/slow"):
+            arrived.set()
+            released.wait(20)
+            return 0.001
+        return 0
 
     own.commit_delay = delay
     with ThreadPoolExecutor(1) as pool:
@@ -58,6 +59,7 @@ def test_a_delayed_commit_keeps_the_server_time_of_its_arrival(own: FirestoreEmu
         time.sleep(0.01)
         client.document("r/fast").set({"at": firestore.SERVER_TIMESTAMP})
         assert not client.document("r/slow").get().exists
+        released.set()
         slow.result()
     fast_snapshot, slow_snapshot = client.document("r/fast").get(), client.document("r/slow").get()
     assert slow_snapshot.get("at") < fast_snapshot.get("at")
