@@ -7,7 +7,7 @@ transaction that removes what they count.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -18,6 +18,7 @@ from shared.index.publish import drop_index, drop_segments, remove
 from shared.library.contents import drop_claims, release_content
 from shared.library.deletes import counted, enqueue_purge, passages_of, tombstone
 from shared.library.deps import LibraryDeps
+from shared.library.forget import forget_document
 from shared.library.objects import prefix
 from shared.ports import AccountStore, Kind, Query, Transaction
 from shared.records import CHUNKS, DOCUMENTS, KNOWLEDGE_BASES, OUTLINES, RECEIPTS, RECORDS
@@ -124,6 +125,9 @@ def _remove_document(cascade: _Cascade, document: Document) -> None:
     _delete_all(cascade, OUTLINES, whose, "outlines")
     _delete_all(cascade, CHUNKS, whose, "chunks")
     _delete_objects(cascade, prefix(cascade.account_id, document.id))
+    quotes = forget_document(cascade.store, document.id)
+    if quotes:
+        _count(cascade, {"quotes": quotes})
     if cascade.receipt.subject_kind is SubjectKind.DOCUMENT:
         release_content(cascade.deps, cascade.account_id, document.id)
     else:  # its copies go as well
@@ -139,7 +143,10 @@ def _delete_objects(cascade: _Cascade, start: str) -> None:
         "objects": cascade.deps.uploads.delete_prefix(start),
         "texts": cascade.deps.derived.delete_prefix(start),
     }
+    _count(cascade, removed)
 
+
+def _count(cascade: _Cascade, removed: Mapping[str, int]) -> None:
     def body(tx: Transaction) -> None:
         receipt = tx.get(RECEIPTS, cascade.receipt.id)
         if receipt is not None:

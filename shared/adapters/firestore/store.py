@@ -59,7 +59,12 @@ class _Paths:
         self._account = client.collection("accounts").document(account_id)
 
     def collection(self, kind: Kind[Any]) -> Any:
-        return self._account.collection(*kind.collection.split("/"))
+        """`threads/{id}/messages` is a collection below a record; the plain ones are below the account."""
+        *above, name = kind.collection.split("/")
+        parent = self._account
+        for collection, record_id in zip(above[::2], above[1::2], strict=True):
+            parent = parent.collection(collection).document(record_id)
+        return parent.collection(name)
 
     def document(self, kind: Kind[Any], record_id: str) -> Any:
         if not kind.collection:
