@@ -64,7 +64,7 @@ class StoredDocument:
             return key
 
     def vector(self, path: FieldPath) -> Vector | None:
-        """The vector at a field path; None when there is none. Kept apart: a key of one is ten times its size."""
+        """The vector at a field path, or None. Packed: a key of one would take ten times its bytes."""
         if path not in self._vectors:
             value = field_paths.get(self.message.fields, path)
             found = np.asarray(vector_of(value)) if value is not None and is_vector(value) else None

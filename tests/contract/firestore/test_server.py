@@ -130,6 +130,11 @@ def test_what_is_not_there_says_so(db: firestore.Client) -> None:
                 request={"parent": parent, "collection_id": "r", "order_by": "a desc"}
             )
         )
+    transaction = db.transaction()
+    transaction._begin()
+    request = {"parent": parent, "collection_id": "r", "transaction": transaction.id}
+    with pytest.raises(exceptions.MethodNotImplemented, match="read-write transaction"):
+        list(db._firestore_api.list_documents(request=request))
     with pytest.raises(exceptions.MethodNotImplemented, match="collection id"):
         list(db._firestore_api.list_documents(request={"parent": parent}))
 
