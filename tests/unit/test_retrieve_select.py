@@ -48,7 +48,9 @@ def test_a_run_takes_five_chunks_and_all_of_their_passages() -> None:
 
 
 def test_the_same_text_comes_once() -> None:
-    result = select([passage(1, text="Same  Text"), passage(2, text="same text")], POLICIES[PolicyName.MESSAGE])
+    result = select(
+        [passage(1, text="Same  Text"), passage(2, text="same text")], POLICIES[PolicyName.MESSAGE]
+    )
     assert [p.id for p in result.chosen] == ["p1"]
     assert result.dropped[0].reason == "the same text is in the result already"
 
