@@ -23,6 +23,7 @@ _SHORT_ENDING = re.compile(r"in (?:one|one to \w+) sentences?\.\s*\Z")
 _COVERED = 0.34
 _NEAR_BEST = 0.7
 _MOST_QUOTES = 2
+_ASKING = frozenset("does from have many much that this what when where which with".split())
 _UNCOVERED = "The reference documents do not cover this question."
 _UNCOVERED_HAN = "参考资料没有涉及这个问题。"
 
@@ -96,10 +97,16 @@ def _best_sentence(wanted: set[str], text: str) -> str:
 
 
 def _content(text: str) -> set[str]:
-    """The terms that carry meaning, roughly: no short Latin words, but numbers and pairs of Han."""
+    """The terms that carry meaning, roughly: no short or asking Latin words, but numbers and pairs of Han."""
     found = terms(text)
-    return {term for term in found if len(term) > 3 or not term.isascii() or term.isdigit()} or set(found)
+    telling = [t for t in found if t not in _ASKING and (len(t) > 3 or not t.isascii() or t.isdigit())]
+    return set(map(_stem, telling or found))
 
 
 def _share(wanted: set[str], text: str) -> float:
-    return len(wanted & set(terms(text))) / len(wanted) if wanted else 0.0
+    return len(wanted & set(map(_stem, terms(text)))) / len(wanted) if wanted else 0.0
+
+
+def _stem(term: str) -> str:
+    """Without the `s` that tells opens from open and days from day."""
+    return term[:-1] if len(term) > 3 and term.endswith("s") else term

@@ -92,6 +92,19 @@ def test_an_upload_by_the_client_itself_is_ingested(
     assert any("seven in the morning" in text for text in stubs.openai.inputs())
 
 
+def test_every_chat_instance_answers_from_the_same_knowledge(
+    stack: EmbeddedStack, knowledge_base: str, stubs: ModelStubs
+) -> None:
+    body = {"message": "When does the workshop open?", "knowledge_base_ids": [knowledge_base]}
+    for _ in stack.functions.instances("chat"):
+        answer = call(stack, "POST", "/v1/chat", json=body)
+        assert answer.status_code == 200, answer.text
+        assert "seven in the morning" in answer.json()["answer"]
+        assert answer.json()["citations"][0]["title"] == "hours"
+    asked = [made.texts[-1] for made in stubs.anthropic.calls if "<question>" in made.texts[-1]]
+    assert len(asked) == 2
+
+
 def test_documents_become_whole_through_disturbed_events_and_kills(
     stack: EmbeddedStack, knowledge_base: str
 ) -> None:
