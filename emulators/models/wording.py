@@ -23,7 +23,9 @@ _SHORT_ENDING = re.compile(r"in (?:one|one to \w+) sentences?\.\s*\Z")
 _COVERED = 0.34
 _NEAR_BEST = 0.7
 _MOST_QUOTES = 2
-_ASKING = frozenset("does from have many much that this what when where which with".split())
+_ASKING = frozenset(
+    {"does", "from", "have", "many", "much", "that", "this", "what", "when", "where", "which", "with"}
+)
 _UNCOVERED = "The reference documents do not cover this question."
 _UNCOVERED_HAN = "参考资料没有涉及这个问题。"
 
