@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from shared.domain.errors import AlmanacError, LeaseLostError
+from shared.domain.errors import AlmanacError, LeaseLostError, RefusedFileError
 from shared.domain.knowledge import Document, DocumentStatus, Failure, Progress, Work
 from shared.ports import AccountStore, Clock, Transaction
 from shared.records import DOCUMENTS
@@ -125,9 +125,11 @@ def failure_of(error: AlmanacError) -> Failure:
 
 
 def failed(document: Document, revision: int, error: AlmanacError) -> Document:
-    """The document with this revision ended in failure."""
+    """The document with this revision ended in failure. Of a file that is refused nothing is kept, so there
+    is nothing to try again."""
     return replace(
         document,
+        object_name="" if isinstance(error, RefusedFileError) else document.object_name,
         status=DocumentStatus.FAILED,
         error=failure_of(error),
         settled_revision=revision,

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
-from shared.domain.errors import AlmanacError, LeaseLostError, NotFoundError
+from shared.domain.errors import AlmanacError, LeaseLostError, NotFoundError, RefusedFileError
 from shared.domain.ids import content_id
 from shared.domain.knowledge import DocumentStatus, Progress
 from shared.domain.text import Extraction
@@ -27,7 +27,7 @@ from shared.ingest.passages import passages
 from shared.ingest.publish import Content, publish_content
 from shared.ingest.summarize import summarize
 from shared.library.contents import claim_content
-from shared.library.objects import RevisionRef, text_name
+from shared.library.objects import RevisionRef, prefix, text_name
 from shared.ports import (
     AccountStore,
     Clock,
@@ -202,6 +202,8 @@ def _failed(deps: IngestDeps, ref: RevisionRef, lease: Lease, error: AlmanacErro
     )
     if not again:
         lease.fail(error)
+        if isinstance(error, RefusedFileError):
+            _drop_objects(deps, ref)
         return Outcome.FAILED
     lease.release(error)
     wait = min(_FIRST_RETRY * 2 ** (lease.attempt - 1), _LONGEST_RETRY)
@@ -210,6 +212,12 @@ def _failed(deps: IngestDeps, ref: RevisionRef, lease: Lease, error: AlmanacErro
         wait = max(wait, timedelta(seconds=asked))
     _again(deps, ref, f"{lease.token}", at=deps.clock.now() + wait)
     return Outcome.RETRY
+
+
+def _drop_objects(deps: IngestDeps, ref: RevisionRef) -> None:
+    start = prefix(ref.account_id, ref.document_id, ref.revision)
+    deps.uploads.delete_prefix(start)
+    deps.derived.delete_prefix(start)
 
 
 def _again(deps: IngestDeps, ref: RevisionRef, mark: str, *, at: datetime | None) -> None:

@@ -50,8 +50,8 @@ def delete_without_source(deps: LibraryDeps, ref: RevisionRef) -> Receipt | None
         document = tx.get(DOCUMENTS, ref.document_id)
         if document is None or document.status is DocumentStatus.DELETING:
             return None
-        if document.latest_revision != ref.revision:
-            return None
+        if document.latest_revision != ref.revision or not document.object_name:
+            return None  # an older file, or one that was refused and not kept
         base = tx.get(KNOWLEDGE_BASES, document.knowledge_base_id)
         return _bury(tx, document, base, deps.clock.now())
 
