@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from flask import Request, Response
 from pydantic import BaseModel
@@ -18,8 +18,9 @@ from shared.http import idempotency, problems
 from shared.http.models import Body
 from shared.http.parse import parse_body, parse_query
 from shared.http.routes import AnyRoute, Call, Reply, Result, Router, UploadedFile
-from shared.logs import add_to_log_context, log_context
+from shared.logs import add_to_log_context, configure, log_context
 from shared.ports import Clock, Store
+from shared.tenancy.authenticate import Authenticator
 from shared.tenancy.authorize import act_as, require
 
 log = logging.getLogger(__name__)
@@ -170,3 +171,22 @@ def _trace(request: Request) -> dict[str, str]:
     """The trace that Cloud Run's front end started, under the name that Cloud Logging links by."""
     parent = request.headers.get("traceparent", "").split("-")
     return {"trace_id": parent[1]} if len(parent) == 4 and parent[1].isalnum() else {}
+
+
+class HttpDeps(Protocol):
+    """What every HTTP function's container has."""
+
+    @property
+    def store(self) -> Store: ...
+    @property
+    def clock(self) -> Clock: ...
+
+
+D = TypeVar("D", bound=HttpDeps)
+
+
+def app_for(routes: Iterable[AnyRoute], deps: D) -> HttpApp[D]:
+    """The application of a function: its routes on its container, callers verified by the account store."""
+    configure()
+    authenticate = Authenticator(deps.store, deps.clock)
+    return HttpApp(routes, deps, authenticate=authenticate, store=deps.store, clock=deps.clock)

@@ -24,21 +24,12 @@ from shared.ingest.deadline import Deadline, OutOfTimeError
 from shared.ingest.embed import embed
 from shared.ingest.extract import dump_extraction, extract, load_extraction
 from shared.ingest.passages import passages
-from shared.ingest.publish import Content, publish_content
+from shared.ingest.publish import Content, PublishDeps, publish_content
 from shared.ingest.summarize import summarize
 from shared.library.contents import claim_content
+from shared.library.deps import LibraryDeps
 from shared.library.objects import RevisionRef, prefix, text_name
-from shared.ports import (
-    AccountStore,
-    Clock,
-    Embedder,
-    Objects,
-    Store,
-    Summarizer,
-    Task,
-    TaskQueue,
-    TokenCounter,
-)
+from shared.ports import AccountStore, Task
 from shared.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -48,27 +39,11 @@ _FIRST_RETRY = timedelta(seconds=10)
 _LONGEST_RETRY = timedelta(minutes=10)
 
 
-class IngestDeps(Protocol):
+class IngestDeps(LibraryDeps, PublishDeps, Protocol):
     """What ingestion needs of the container."""
 
     @property
     def settings(self) -> Settings: ...
-    @property
-    def clock(self) -> Clock: ...
-    @property
-    def store(self) -> Store: ...
-    @property
-    def uploads(self) -> Objects: ...
-    @property
-    def derived(self) -> Objects: ...
-    @property
-    def queue(self) -> TaskQueue: ...
-    @property
-    def embedder(self) -> Embedder: ...
-    @property
-    def summarizer(self) -> Summarizer: ...
-    @property
-    def count_tokens(self) -> TokenCounter: ...
 
 
 class Outcome(StrEnum):

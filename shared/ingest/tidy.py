@@ -6,32 +6,18 @@ Runs as a task of its own, so that nobody waits for it; repeating it does no har
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from shared.domain.knowledge import Document, DocumentStatus
 from shared.domain.text import Outline
 from shared.index.merge import merge
 from shared.index.publish import drop_segments
 from shared.library.contents import release_content
+from shared.library.deps import LibraryDeps
 from shared.library.objects import RevisionRef, prefix
-from shared.ports import Clock, Objects, Query, Store, TaskQueue, Transaction
+from shared.ports import Query, Transaction
 from shared.records import CHUNKS, DOCUMENTS, OUTLINES
 
 
-class TidyDeps(Protocol):
-    @property
-    def store(self) -> Store: ...
-    @property
-    def uploads(self) -> Objects: ...
-    @property
-    def derived(self) -> Objects: ...
-    @property
-    def queue(self) -> TaskQueue: ...
-    @property
-    def clock(self) -> Clock: ...
-
-
-def tidy(deps: TidyDeps, ref: RevisionRef) -> str:
+def tidy(deps: LibraryDeps, ref: RevisionRef) -> str:
     """Tidies behind the document's published revision; says what it did in a word."""
     store = deps.store.of(ref.account_id)
     outlines = list(store.every(OUTLINES, Query(where=(("document_id", "==", ref.document_id),))))
