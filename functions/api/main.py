@@ -7,8 +7,8 @@ from functools import cache
 import flask
 import functions_framework
 
-from shared.http.app import HttpApp, app_for
 from shared.http.api.routes import ROUTES
+from shared.http.app import HttpApp, app_for
 from shared.wiring import Container, container
 
 

@@ -3,7 +3,7 @@
 `shared.http.api.routes.ROUTES` and `shared.http.chat.routes.ROUTES` are data: importing them loads no SDK, so
 that `api` can describe both in one OpenAPI document. An entry point is
 
-    app = HttpApp(ROUTES, container(), authenticate=Authenticator(store, clock), store=store, clock=clock)
+    app = app_for(ROUTES, container())
     return app(request)
 
 and a handler is `def name(services, call: Call[BodyModel, QueryModel]) -> View | Reply | Response`.
