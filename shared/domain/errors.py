@@ -169,7 +169,8 @@ class ModelRejectedError(ModelUnavailableError):
 class TransientError(AlmanacError):
     """Contention or an outage below us: raising it makes the platform deliver again."""
 
-    code, status, title, retryable = "unavailable", 503, "Temporarily unavailable", True
+    code, status, title, retryable = "internal", 503, "Temporarily unavailable", True
+    default_hint = "Try again in a moment."
 
 
 class LeaseLostError(AlmanacError):

@@ -174,5 +174,5 @@ def test_a_search_that_fails_says_so_and_does_not_raise(bench: Workbench, who: C
     bench.embedder.query = down  # type: ignore[method-assign,assignment]
     found = ask(bench, who, "Which crew?")
     assert found.status is RetrievalStatus.FAILED
-    assert found.detail == "unavailable: Firestore did not answer"
+    assert found.detail == "internal: Firestore did not answer"
     assert not found.covered
