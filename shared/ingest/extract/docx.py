@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING
 from shared.domain.knowledge import Coverage
 from shared.domain.text import Extraction
 from shared.ingest.extract.detect import Format
-from shared.ingest.extract.docx_package import Package
+from shared.ingest.extract.docx_package import diagrams, margins
 from shared.ingest.extract.docx_repair import repaired
 from shared.ingest.extract.docx_styles import style_map
 from shared.ingest.extract.escape import escape_line
 from shared.ingest.extract.hints import Hints
 from shared.ingest.extract.html import parse
 from shared.ingest.extract.markup import to_markdown
+from shared.ingest.extract.ooxml import Package
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
-
-_NO_LIMIT = "ignore"
 
 
 def read(data: bytes, _format: Format, _hints: Hints) -> Extraction:
@@ -32,8 +31,8 @@ def read(data: bytes, _format: Format, _hints: Hints) -> Extraction:
     markdown = to_markdown(tree)
     for mark, text in embedded.items():
         markdown = markdown.replace(mark, text)
-    margins = [escape_line(line, lists=True) for line in package.margins()]
-    parts = [part for part in (markdown, "\n\n".join(margins)) if part]
+    lines = [escape_line(line, lists=True) for line in [*diagrams(package), *margins(package)]]
+    parts = [part for part in (markdown, *lines) if part]
     return Extraction("\n\n".join(parts), Coverage("section", 1, 1), title=package.title())
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from shared.domain.errors import AlmanacError
 from shared.ingest.extract.decode import decode, decode_html
-from shared.ingest.extract.docx_package import DOCUMENT, Package, R, W
+from shared.ingest.extract.docx_package import DOCUMENT, W
 from shared.ingest.extract.docx_styles import CODE, OUTLINE
+from shared.ingest.extract.ooxml import RELATIONS, Package
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -185,8 +186,9 @@ def _embed(tree: _Element, package: Package, embedded: dict[str, str]) -> None:
     from lxml import etree
 
     for number, chunk in enumerate(list(tree.iter(f"{W}altChunk"))):
-        kind, name = package.relations().get(chunk.get(f"{R}id", ""), ("", ""))
-        text = _chunk_text(package, name) if kind == "aFChunk" and name in package.names else ""
+        relation = package.relations(DOCUMENT).get(chunk.get(f"{RELATIONS}id", ""))
+        known = relation is not None and relation.kind == "aFChunk" and relation.part in package.names
+        text = _chunk_text(package, relation.part) if relation is not None and known else ""
         if text:
             mark = f"almanac-embedded-chunk-{number}"
             embedded[mark] = text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from shared.ingest.extract.docx_package import Package, W
+from shared.ingest.extract.docx_package import W
+from shared.ingest.extract.ooxml import Package
 
 _HEADING = re.compile(r"heading ([1-9])$", re.IGNORECASE)
 _CODE = re.compile(

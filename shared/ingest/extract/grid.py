@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from shared.domain.errors import TextTooLargeError
+from shared.ingest.extract.escape import escape_line
 from shared.ingest.extract.limits import MAX_TEXT_BYTES
 
 Row = Sequence[str]
+SparseRow = dict[int, str]
+"""The filled cells of a row by column."""
 
 _CELL_BYTES = 3  # an empty one takes, with its border
 
 
 def pipe_table(rows: Sequence[Row]) -> str:
-    """A table with its first row as the header; short rows are filled up. No trailing newline."""
+    """A table with its first row as the header; short rows are filled up. No trailing newline.
+
+    Raises `TextTooLargeError` when its borders alone would be more text than a document may have.
+    """
     width = max(map(len, rows))
     if width * len(rows) * _CELL_BYTES > MAX_TEXT_BYTES:
         raise TextTooLargeError(
@@ -29,35 +35,35 @@ def cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def sheet(rows: Sequence[Row]) -> str:
-    """Rows of a spreadsheet as Markdown.
+def sheet(rows: Iterable[SparseRow]) -> str:
+    """Rows of a spreadsheet as Markdown; an empty one stands for any number of empty rows.
 
-    Empty rows and columns are left out; rows with a single cell above a table are its titles and become
-    paragraphs; what one empty row parts stays one table while its rows have the same width.
+    Rows with a single cell above a table are its titles and become paragraphs; what empty rows part stays one
+    table while it goes on in the same columns; empty columns are left out.
     """
-    return "\n\n".join(_sheet(_without_empty_columns(rows)))
+    return "\n\n".join(block for part in _parts(rows) for block in _blocks(part))
 
 
-def _sheet(rows: Sequence[Row]) -> Iterator[str]:
-    for part in _parts(rows):
-        body = list(part)
-        while len(body) > 1 and _filled(body[0]) == 1 < max(map(_filled, body)):
-            yield paragraph(next(filter(None, body.pop(0))))
-        if max(map(_filled, body)) == 1 and max(map(len, body)) > 1:
-            yield from (paragraph(next(filter(None, row))) for row in body)
-        else:
-            yield pipe_table(_without_empty_columns(body))
+def _blocks(part: list[SparseRow]) -> Iterator[str]:
+    widest = max(map(len, part))
+    first = next(index for index, row in enumerate(part) if len(row) > 1) if widest > 1 else len(part)
+    for row in part[:first]:
+        yield from map(paragraph, row.values())
+    if first < len(part):
+        body = part[first:]
+        columns = sorted({column for row in body for column in row})
+        yield pipe_table([[row.get(column, "") for column in columns] for row in body])
 
 
-def _parts(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    """Runs of rows between empty ones, joined again when they go on with the same columns."""
-    part: list[Row] = []
+def _parts(rows: Iterable[SparseRow]) -> Iterator[list[SparseRow]]:
+    """Runs of rows between empty ones, joined again when they go on in the same columns."""
+    part: list[SparseRow] = []
     gap = False
     for row in rows:
-        if not _filled(row):
+        if not row:
             gap = True
             continue
-        if part and gap and _columns(part[-1]) != _columns(row):
+        if part and gap and not _same_columns(part[-1], row):
             yield part
             part = []
         part.append(row)
@@ -66,24 +72,13 @@ def _parts(rows: Sequence[Row]) -> Iterator[list[Row]]:
         yield part
 
 
-def _columns(row: Row) -> tuple[int, int]:
-    filled = [index for index, text in enumerate(row) if text.strip()]
-    return filled[0], filled[-1]
-
-
-def _filled(row: Row) -> int:
-    return sum(1 for text in row if text.strip())
-
-
-def _without_empty_columns(rows: Sequence[Row]) -> list[Row]:
-    kept = sorted({index for row in rows for index, text in enumerate(row) if text.strip()})
-    return [[row[index] if index < len(row) else "" for index in kept] for row in rows]
+def _same_columns(row: SparseRow, other: SparseRow) -> bool:
+    return min(row) == min(other) and max(row) == max(other) and len(row) > 1
 
 
 def paragraph(text: str) -> str:
-    """Plain words as a paragraph that Markdown does not take for something else."""
-    line = " ".join(text.split())
-    return "\\" + line if line[:1] in "#>-+*=|~`" else line
+    """Plain words as one paragraph that Markdown does not take for something else."""
+    return escape_line(" ".join(text.split()), lists=True)
 
 
 def _line(row: Row) -> str:

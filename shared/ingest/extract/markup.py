@@ -158,7 +158,7 @@ class _Writer:
     # --- words ---
 
     def _line(self, element: HtmlElement) -> str:
-        """All words of a heading or a caption on one line, without emphasis, links and marks to link to it."""
+        """All words of a heading or a caption on one line, without emphasis, links and link signs."""
         words = self._flat(element).split()
         while words and words[-1] in _ANCHORS:
             words.pop()

@@ -14,7 +14,7 @@ _LONGEST_CELL = 1_500  # characters; a cell with more arranges, it does not tabu
 _LONGEST_NESTED = 500  # of a table inside a cell, to be flattened into it
 _MOST_SPAN = 200
 _MOST_CELLS = 200_000
-_ARRANGED = ("h1", "h2", "h3", "pre", "form", "article", "section", "main")
+_ARRANGED = ("h1", "h2", "h3", "form", "article", "section", "main")
 
 
 def table_rows(table: HtmlElement, text_of: Callable[[HtmlElement], str]) -> list[list[str]] | None:

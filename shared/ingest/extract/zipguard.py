@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from collections.abc import Iterator
 from typing import IO
 
@@ -14,6 +15,7 @@ MAX_EXPANDED = 150 * 1024 * 1024
 MAX_RATIO = 200  # of one part that expands to more than a megabyte
 _SMALL = 1024 * 1024
 _BLOCK = 64 * 1024
+_HEAD = 4096
 _MAIN_PARTS = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx"}
 _OTHERS = {
     "ppt/presentation.xml": "a PowerPoint file",
@@ -35,7 +37,20 @@ def open_container(data: bytes) -> zipfile.ZipFile:
         raise UnsafeFileError(f"The container expands to more than {MAX_EXPANDED:,} bytes")
     for entry in entries:
         _check(entry)
+        if entry.filename.endswith((".xml", ".rels")):
+            _check_markup(container, entry)
     return container
+
+
+def _check_markup(container: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
+    """Office files declare no document type; one that does wants entities expanded or files read."""
+    try:
+        with container.open(entry) as part:
+            head = part.read(_HEAD)
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
+        raise CorruptFileError(f"The part {entry.filename!r} cannot be read: {error}") from None
+    if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
+        raise UnsafeFileError(f"The part {entry.filename!r} declares a document type")
 
 
 def _check(entry: zipfile.ZipInfo) -> None:
@@ -53,7 +68,7 @@ def read_part(container: zipfile.ZipFile, name: str) -> bytes:
     try:
         with container.open(entry) as part:
             return b"".join(_blocks(part, entry))
-    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
         raise CorruptFileError(f"The part {name!r} cannot be read: {error}") from None
 
 
