@@ -34,12 +34,13 @@ LUCENE = Parameters()
 class Lexical:
     """`scores` and `held` have one entry a row: the BM25 score, and the idf of those terms of the question
     that the passage holds, summed. `idf` has one a term; `mass` is its sum without weak terms that nothing
-    in scope holds."""
+    in scope holds. `unseen` counts the other terms that nothing in scope holds."""
 
     scores: npt.NDArray[np.float64]
     held: npt.NDArray[np.float64]
     idf: npt.NDArray[np.float64]
     mass: float
+    unseen: int
 
 
 def bm25(
@@ -65,6 +66,7 @@ def bm25(
         held=_sums(rows, weights, len(lengths)),
         idf=idf,
         mass=float(idf[said].sum()),
+        unseen=int(np.count_nonzero(said & (document_frequency == 0))),
     )
 
 

@@ -42,16 +42,23 @@ def publish(store: AccountStore, clock: Clock, publication: Publication) -> Docu
         document = _queue(store, publication)
         if document is not None:
             return document
-        # Our row is folded by us or, when others are quicker, by them.
-        with suppress(TransientError):
-            fold(store, clock, publication.knowledge_base_id, first=publication.document_id)
-        document = store.get(DOCUMENTS, publication.document_id)
-        if document is not None and is_published(publication, document):
+        document = _folded(store, clock, publication)
+        if document is not None:
             return document
         knowledge_base = store.get(KNOWLEDGE_BASES, publication.knowledge_base_id)
         if knowledge_base is None or knowledge_base.deleting:
             raise NotFoundError(f"The knowledge base {publication.knowledge_base_id} is deleted.")
     raise TransientError(f"Document {publication.document_id} was not folded in {_TRIES} tries.")
+
+
+def _folded(store: AccountStore, clock: Clock, publication: Publication) -> Document | None:
+    """The document once our row is folded, by us or, when others are quicker, by them."""
+    with suppress(TransientError):
+        for changed in fold(store, clock, publication.knowledge_base_id, first=publication.document_id):
+            if changed.id == publication.document_id:
+                return changed
+    document = store.get(DOCUMENTS, publication.document_id)
+    return document if is_published(publication, document) else None
 
 
 def _queue(store: AccountStore, publication: Publication) -> Document | None:
@@ -74,20 +81,24 @@ def _queue(store: AccountStore, publication: Publication) -> Document | None:
     return found
 
 
-def fold(store: AccountStore, clock: Clock, knowledge_base_id: str, *, first: str | None = None) -> int:
+def fold(
+    store: AccountStore, clock: Clock, knowledge_base_id: str, *, first: str | None = None
+) -> tuple[Document, ...]:
     """Publishes up to fifty pending rows of the knowledge base in one transaction, the document `first` among
-    them. Rows whose work was taken over, or whose document is deleted, are dropped. Returns how many
-    documents changed for readers."""
+    them. Rows whose work was taken over, or whose document is deleted, are dropped. Returns the
+    documents that readers see from now on."""
     # The rows are found outside of the transaction: a row that comes meanwhile must not make it start over.
     where = (("knowledge_base_id", "==", knowledge_base_id),)
     waiting = [row.id for row in store.find(PENDING, Query(where=where, limit=FOLD_LIMIT)).items]
     wanted = list(dict.fromkeys([*([first] if first else []), *waiting]))[:FOLD_LIMIT]
     if not wanted:
-        return 0
+        return ()
     return store.transact(lambda tx: _fold(tx, clock.now(), knowledge_base_id, wanted))
 
 
-def _fold(tx: Transaction, now: datetime, knowledge_base_id: str, wanted: Sequence[str]) -> int:
+def _fold(
+    tx: Transaction, now: datetime, knowledge_base_id: str, wanted: Sequence[str]
+) -> tuple[Document, ...]:
     index = _Index.read(tx, knowledge_base_id)
     rows = tx.get_many(PENDING, wanted)
     documents = tx.get_many(DOCUMENTS, list(rows))
@@ -108,7 +119,7 @@ def _fold(tx: Transaction, now: datetime, knowledge_base_id: str, wanted: Sequen
         tx.put(DOCUMENTS, document)
     for name in rows:
         tx.delete(PENDING, name)
-    return len(changed)
+    return tuple(changed)
 
 
 def remove(store: AccountStore, clock: Clock, document: Document) -> Document | None:

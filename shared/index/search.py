@@ -53,11 +53,12 @@ class Hit:
 class Found:
     """`hits` are ordered by similarity, then by lexical score. `idf` has one value a term of the question,
     over the passages in scope; `idf_mass` is their sum without stop words that nothing holds, and more than
-    any `lexical` score can reach."""
+    any `lexical` score can reach. `unseen` counts the other terms that nothing in scope holds."""
 
     hits: tuple[Hit, ...]
     idf: tuple[float, ...]
     idf_mass: float
+    unseen: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +114,7 @@ class SearchScope:
         rows = set(nearest).union(by_words.tolist())
         hits = [self._hit(row, similarities[row], lexical) for row in rows]
         hits.sort(key=lambda hit: (-hit.similarity, -hit.lexical, hit.passage_id))
-        return Found(tuple(hits), tuple(lexical.idf.tolist()), lexical.mass)
+        return Found(tuple(hits), tuple(lexical.idf.tolist()), lexical.mass, lexical.unseen)
 
     @cached_property
     def _lengths(self) -> npt.NDArray[np.uint32]:
