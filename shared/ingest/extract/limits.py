@@ -16,6 +16,6 @@ class Limits:
     over for JSON's escapes, and its page table.
     """
 
-    seconds: float = 40.0
+    seconds: float = 30.0
     memory: int = 800 * 1024 * 1024
     output: int = 8 * 1024 * 1024

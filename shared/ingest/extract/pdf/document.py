@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -20,7 +20,7 @@ from shared.ingest.extract.pdf.forms import field_values
 from shared.ingest.extract.pdf.headings import Bookmark
 from shared.ingest.extract.pdf.line import Box, Line
 from shared.ingest.extract.pdf.reading import PageReader, Turn
-from shared.ingest.extract.pdf.rtl import SecondReader
+from shared.ingest.extract.pdf.rtl import SecondReader, is_rtl
 from shared.ingest.extract.pdf.rulings import rulings
 from shared.ingest.extract.pdf.tables import grids, with_tables
 from shared.ingest.extract.pdf.words import Hyphens
@@ -28,6 +28,7 @@ from shared.ingest.extract.pdf.write import Page, write
 
 _MOST_BOOKMARKS = 2_000
 _MOST_TABLE_PAGES = 300
+_MOST_OBJECTS = 20_000  # of one page; with more it is a drawing, and looking at each takes long
 _LEAST_SCAN = 0.6  # of the page covered by pictures
 _FEWEST_LETTERS = 15  # on a page that is a picture: fewer are a stamp, not its text
 _MANY_LETTERS = 200  # no need to look whether such a page is a scan
@@ -83,7 +84,7 @@ class _Pages:
     data: bytes
     _reader: PageReader = field(default_factory=PageReader)
     _texts: list[str] = field(default_factory=list)
-    _bytes: int = 0
+    _characters: int = 0
     _table_pages: int = 0
     _second: SecondReader = field(init=False)
 
@@ -103,26 +104,31 @@ class _Pages:
                 return Page(index + 1, [], shows=True)
 
     def _read(self, page: pypdfium2.PdfPage, index: int) -> Page:
+        crowded = pdfium.FPDFPage_CountObjects(page.raw) > _MOST_OBJECTS
         with contextlib.closing(page.get_textpage()) as text_page:
+            self._count(text_page.count_chars())
             lines, turn = self._reader.lines(text_page)
             texts = [line.text for line in lines]
-            self._count(texts)
-            other = self._second.better("\n".join(texts), index)
+            self._texts.extend(texts)
+            whole = "\n".join(texts)
+            other = self._second.better(whole, index)
             if other is not None:
-                lines = _stacked(other)
-            elif self._table_pages < _MOST_TABLE_PAGES:
+                lines = _reread(lines, other)
+            elif not crowded and self._table_pages < _MOST_TABLE_PAGES:
                 lines = self._tables(page, text_page, lines, turn)
+            if is_rtl(whole):
+                lines = [replace(line, box=line.box.mirrored()) for line in lines]
         values = field_values(page, self.form) if self.form else []
         letters = _letters(texts)
-        scan = letters < _MANY_LETTERS and _pictured(page) >= _LEAST_SCAN
-        shows = bool(letters) or scan or _shows(page)
+        scan = letters < _MANY_LETTERS and not crowded and _pictured(page) >= _LEAST_SCAN
+        shows = bool(letters) or scan or crowded or _shows(page)
         stamp = scan and letters < _FEWEST_LETTERS
         return Page(index + 1, lines, values, scan=stamp, picture=scan, shows=shows)
 
-    def _count(self, texts: list[str]) -> None:
-        self._texts.extend(texts)
-        self._bytes += sum(len(text.encode("utf-8", "replace")) for text in texts)
-        if self._bytes > 2 * MAX_TEXT_BYTES:
+    def _count(self, characters: int) -> None:
+        self._characters += characters
+        # Layout takes some away: running heads, blanks, hyphens.
+        if self._characters > 2 * MAX_TEXT_BYTES:
             raise TextTooLargeError(f"The PDF holds more than {MAX_TEXT_BYTES:,} bytes of text")
 
     def _tables(
@@ -141,12 +147,14 @@ def _letters(texts: list[str]) -> int:
     return sum(character.isalnum() for text in texts for character in text)
 
 
-def _stacked(text: str) -> list[Line]:
-    """Lines without places of their own, one below the other."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+def _reread(lines: list[Line], text: str) -> list[Line]:
+    """The lines with the words of another reading, in their own places where there are as many."""
+    words = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    if len(words) == len(lines):
+        return [replace(line, text=found) for line, found in zip(lines, words, strict=True)]
     return [
-        Line(line, Box(0, -12.0 * number, 500, -12.0 * number + 10), 10, False, 0, 1)
-        for number, line in enumerate(lines)
+        Line(found, Box(0, -12.0 * number, 500, -12.0 * number + 10), 10, False, 0, 1)
+        for number, found in enumerate(words)
     ]
 
 

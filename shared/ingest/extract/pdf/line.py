@@ -32,6 +32,10 @@ class Box(NamedTuple):
             min(self.x0, other.x0), min(self.y0, other.y0), max(self.x1, other.x1), max(self.y1, other.y1)
         )
 
+    def mirrored(self) -> Box:
+        """As if text that runs to the left ran to the right."""
+        return Box(-self.x1, self.y0, -self.x0, self.y1)
+
     def holds(self, x: float, y: float) -> bool:
         return self.x0 <= x <= self.x1 and self.y0 <= y <= self.y1
 

@@ -17,6 +17,8 @@ from shared.ingest.extract.pdf.words import JOINT
 
 _NAME_BYTES = 256
 _QUARTERS = 4
+_DOWN = 3
+_FIRST_UPRIGHT = "\u2e80"  # scripts from here on can be written in columns
 # In the names of fonts; the last ones are those of TeX and of its URW fonts.
 _BOLD = (b"bold", b"black", b"heavy", b"-bd", b"demi", b"-medi", b"cmbx", b"sfbx")
 
@@ -69,7 +71,7 @@ class PageReader:
         spans = list(_spans(text))
         if JOINT in text:
             spans = [part for span in spans for part in self._at_joints(page, span, index)]
-        fonts = [self._font(page, index(span.at)) for span in spans]
+        fonts = [self._line_font(page, span, index) for span in spans]
         turn = Turn(Counter(quarters for _, quarters in fonts).most_common(1)[0][0] if fonts else 0)
         lines = []
         for span, (drawn, quarters) in zip(spans, fonts, strict=True):
@@ -82,6 +84,18 @@ class PageReader:
                 Line(span.text, box, size, bold, first, max(last, first) + 1, quarters != turn.quarters)
             )
         return lines, turn
+
+    def _line_font(self, page: object, span: _Span, index: Callable[[int], int]) -> tuple[float, int]:
+        """The size of a line's font, and in how many quarters it is turned: upright glyphs that stand below
+        each other, as in Japanese books, read like a line that runs down."""
+        first = index(span.at)
+        size, quarters = self._font(page, first)
+        words = span.text.rstrip()
+        if len(words) > 2 and words[0] >= _FIRST_UPRIGHT and quarters == 0:
+            last = index(span.at + len(words) - 1)
+            box = self._box(page, Turn(0), first).united(self._box(page, Turn(0), last))
+            quarters = _DOWN if box.height > 2 * box.width else 0
+        return size, quarters
 
     def _at_joints(self, page: object, span: _Span, index: Callable[[int], int]) -> Iterator[_Span]:
         """Parts a line where pdfium took a hyphen away and went on with the next one. The mark stays."""

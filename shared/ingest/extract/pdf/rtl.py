@@ -17,8 +17,16 @@ _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _LETTERS = re.compile(r"[^\W\d_]")
 _ARABIC_WORD = re.compile("[\u0620-\u064a]{3,}")
 _TURNED = re.compile("ا[أإآ]ل")  # lam-alef the wrong way round; no Arabic word has these three in a row
-_SHARE = 0.2
+_SHARE = 0.2  # of a page's letters, to ask for a second reading
+_FEWEST = 10
 _COMPLETE = 0.9
+
+
+def is_rtl(text: str, share: float = 0.5) -> bool:
+    """Whether at least `share` of the letters run from right to left."""
+    if not _RTL.search(text):
+        return False
+    return len(_RTL.findall(text)) >= max(share * len(_LETTERS.findall(text)), _FEWEST)
 
 
 class SecondReader:
@@ -31,11 +39,9 @@ class SecondReader:
 
     def better(self, text: str, index: int) -> str | None:
         """pypdf's text of page `index`, when `text` is largely right-to-left and pypdf's reads better."""
-        if not _RTL.search(text):
+        if not is_rtl(text, _SHARE):
             return None
         letters = len(_LETTERS.findall(text))
-        if len(_RTL.findall(text)) < max(_SHARE * letters, 20):
-            return None
         other = self._read(index)
         if len(_LETTERS.findall(other)) < _COMPLETE * letters:
             return None
