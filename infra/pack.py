@@ -113,7 +113,8 @@ def pack(name: str, out: Path, *, local_models: bool = False) -> Path:
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
         _add(target, "main.py", (ROOT / "functions" / name / "main.py").read_bytes())
         _add(target, "requirements.txt", requirements(name, lock, local_models=local_models).encode())
-        for path in sorted((ROOT / "shared").rglob("*.py")):
+        # Code, and the few numbers that come with it.
+        for path in sorted(path for end in ("py", "npz") for path in (ROOT / "shared").rglob(f"*.{end}")):
             _add(target, path.relative_to(ROOT).as_posix(), path.read_bytes())
     return archive
 

@@ -130,7 +130,7 @@ def _chosen(deps: RetrieveDeps, policy: Policy, done: _Search) -> Retrieval:
             passages=selection.chosen,
             dropped=dropped,
             tokens=selection.tokens,
-            covered=judge(done.resolved, selection.chosen, deps.embedder.profile),
+            covered=judge(done.query, done.resolved, selection.chosen, deps.embedder.profile),
         )
     summaries = best_summaries(policy, done.below, done.resolved.documents, done.chunks, deps.count_tokens)
     return Retrieval(

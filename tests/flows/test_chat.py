@@ -300,7 +300,7 @@ def test_without_a_model_key_the_answer_quotes_and_says_so(chat: Chat) -> None:
     assert answer["answer"].startswith("No answering model is configured")
     assert "> Every employee has twenty six days of annual leave in a calendar year. [1]" in answer["answer"]
     assert answer["model"] == "extractive-1"
-    table = created(api("POST", "/v1/chat", {"message": "Which bonus does grade Lead get?"}))
+    table = created(api("POST", "/v1/chat", {"message": "What is the bonus of grade Lead?"}))
     assert "Grade: Lead; Bonus: 900 euros" in table["answer"]
     stranger = created(api("POST", "/v1/chat", {"message": "Who won the football world cup of 1998?"}))
     assert "does not cover" in stranger["answer"]
