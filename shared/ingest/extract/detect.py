@@ -23,6 +23,11 @@ _MARKDOWN = (
     re.compile(r"^\|.*\|\s*\n\|(?:\s*:?-+:?\s*\|)+", re.M),
     re.compile(r"\*\*\S[^*\n]*\*\*"),
 )
+_OTHER_CONTAINERS = {
+    "ppt": "a PowerPoint file",
+    "xl": "a binary workbook (.xlsb)",
+    "mimetype": "an OpenDocument or EPUB file",
+}
 _SIGNATURES = (
     (b"{\\rtf", "Rich Text (RTF)"),
     (b"MZ", "a Windows program"),
@@ -45,15 +50,27 @@ def detect(data: bytes, hints: Hints) -> Format:
     if b"%PDF-" in data[:_PDF_WITHIN]:
         return Format.PDF
     if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        from shared.ingest.extract.zipguard import office_part
-
-        return Format(office_part(data))
+        return _office_format(data)
     if data.startswith(_OLE):
         if _ENCRYPTED in data:
             raise EncryptedFileError("The Office file is protected with a password")
         raise UnsupportedTypeError("The file is in the binary format of Office 97 (.doc, .xls, .ppt)")
     _refuse_known(data)
     return _text_format(data, hints)
+
+
+def _office_format(data: bytes) -> Format:
+    from shared.ingest.extract.ooxml import Package
+
+    package = Package(data)
+    if package.kind == "word":
+        return Format.DOCX
+    if package.kind == "xl" and package.main.endswith(".xml"):
+        return Format.XLSX
+    for name, what in _OTHER_CONTAINERS.items():
+        if name in package.names or name == package.kind:
+            raise UnsupportedTypeError(f"The file is {what}")
+    raise UnsupportedTypeError("The file is a ZIP archive, not an Office file")
 
 
 def _refuse_known(data: bytes) -> None:
@@ -71,7 +88,7 @@ def _text_format(data: bytes, hints: Hints) -> Format:
     text = decode(data, hints.charset)
     refuse_binary(text)
     if not text.strip("\ufeff\0 \t\r\n\f\v"):
-        raise NoTextError("The file holds only blanks")
+        raise NoTextError("The file holds only blanks", hint="Upload a file with text.")
     head = text[:20_000].lstrip("\ufeff")
     if _HTML.match(head) or _is_html(head, hints):
         return Format.HTML

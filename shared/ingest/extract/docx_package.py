@@ -10,7 +10,6 @@ from shared.ingest.extract.ooxml import Package, drawn_lines
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-DOCUMENT = "word/document.xml"
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _FIELDS = {"PAGE", "NUMPAGES", "SECTIONPAGES", "DATE", "TIME", "FILENAME"}
@@ -28,7 +27,7 @@ def diagrams(package: Package) -> list[str]:
 
 
 def _parts(package: Package, *kinds: str) -> list[str]:
-    related = package.relations(DOCUMENT).values()
+    related = package.relations(package.main).values()
     return sorted({relation.part for relation in related if relation.kind in kinds} & package.names)
 
 

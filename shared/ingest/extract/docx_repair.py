@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from shared.domain.errors import AlmanacError
 from shared.ingest.extract.decode import decode, decode_html
-from shared.ingest.extract.docx_package import DOCUMENT, W
+from shared.ingest.extract.docx_package import W
 from shared.ingest.extract.docx_styles import CODE, OUTLINE
 from shared.ingest.extract.ooxml import RELATIONS, Package
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
-_REPAIRED = (DOCUMENT, "word/footnotes.xml", "word/endnotes.xml")
+_NOTES = ("word/footnotes.xml", "word/endnotes.xml")
 _MONOSPACED = re.compile(r"courier|consolas|menlo|monaco|mono\b|monospace|lucida console", re.IGNORECASE)
 _CODE_SIGNS = re.compile(r"[{}();=<>$\\]|^\s{2,}\S|^\s*(?:#|//|--)")
 _OFF = {"0", "false", "off"}
@@ -32,11 +32,11 @@ def repaired(package: Package) -> tuple[bytes, dict[str, str]]:
 
     embedded: dict[str, str] = {}
     parts: dict[str, bytes] = {}
-    for name in _REPAIRED:
+    for name in (package.main, *_NOTES):
         if name in package.names:
             tree = package.xml(name)
             _repair(tree)
-            if name == DOCUMENT:
+            if name == package.main:
                 _embed(tree, package, embedded)
             parts[name] = etree.tostring(tree, encoding="utf-8", xml_declaration=True)
     target = io.BytesIO()
@@ -186,7 +186,7 @@ def _embed(tree: _Element, package: Package, embedded: dict[str, str]) -> None:
     from lxml import etree
 
     for number, chunk in enumerate(list(tree.iter(f"{W}altChunk"))):
-        relation = package.relations(DOCUMENT).get(chunk.get(f"{RELATIONS}id", ""))
+        relation = package.relations(package.main).get(chunk.get(f"{RELATIONS}id", ""))
         known = relation is not None and relation.kind == "aFChunk" and relation.part in package.names
         text = _chunk_text(package, relation.part) if relation is not None and known else ""
         if text:

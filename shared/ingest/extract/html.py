@@ -24,16 +24,24 @@ _XML_HEAD = re.compile(r"^\s*<\?xml[^>]*\?>", re.IGNORECASE)
 
 def read(data: bytes, _format: Format, hints: Hints) -> Extraction:
     """The page's own text. `hidden_text_removed` notes text that was made invisible on purpose."""
-    tree = parse(decode_html(data, hints.charset))
-    title = _title(tree)
-    language = (
-        tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or tree.get("xml:lang")
-    )
-    disguised = drop_hidden(tree)
-    drop_invisible_kinds(tree)
-    markdown = to_markdown(main_content(tree))
+    text = decode_html(data, hints.charset)
+    tree, disguised = _visible(text)
+    title, language = _title(tree), tree.get("lang") or tree.get("xml:lang")
+    root = main_content(tree)
+    if root is None:
+        root, _ = _visible(text)
     notes = (HIDDEN_NOTE,) if disguised else ()
-    return Extraction(markdown, Coverage("section", 1, 1), title=title, language=language, notes=notes)
+    coverage = Coverage("section", 1, 1)
+    return Extraction(to_markdown(root), coverage, title=title, language=language, notes=notes)
+
+
+def _visible(text: str) -> tuple[HtmlElement, bool]:
+    """A page's tree without what it does not show, and whether some of that was disguised."""
+    tree = parse(text)
+    disguised = drop_hidden(tree)
+    for element in list(tree.iter(*(DROPPED - {"img", "title"}))):
+        element.drop_tree()
+    return tree, disguised
 
 
 def parse(text: str) -> HtmlElement:
@@ -47,12 +55,6 @@ def parse(text: str) -> HtmlElement:
     except etree.ParserError:
         raise NoTextError("The page is empty") from None
     return tree
-
-
-def drop_invisible_kinds(tree: HtmlElement) -> None:
-    """Removes what browsers do not show as text: scripts, styles, pictures, form controls."""
-    for element in list(tree.iter(*(DROPPED - {"img"}))):
-        element.drop_tree()
 
 
 def _title(tree: HtmlElement) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import re
 from typing import TYPE_CHECKING
 
@@ -71,11 +70,10 @@ def _length(text: str | None) -> int:
     return len(text.strip()) if text else 0
 
 
-def main_content(tree: HtmlElement) -> HtmlElement:
-    """The part of the page to read; the whole body where pruning would leave next to nothing."""
+def main_content(tree: HtmlElement) -> HtmlElement | None:
+    """The part of the page to read, pruned in place; `None` where that leaves next to nothing."""
     body = tree.find("body")
     body = body if body is not None else tree
-    whole = copy.deepcopy(body)
     measures = _Measures(body)
     total = measures.size(body)
     marked = _marked_root(body, measures, total)
@@ -84,7 +82,7 @@ def main_content(tree: HtmlElement) -> HtmlElement:
     if marked is not None:
         _add_title(root, body)
     if _Measures(root).size(root) < min(_LEAST * total, _ENOUGH):
-        return whole
+        return None
     return root
 
 

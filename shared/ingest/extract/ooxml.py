@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import posixpath
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ TEXT = "{http://schemas.openxmlformats.org/drawingml/2006/main}t"
 TEXT_PARAGRAPH = "{http://schemas.openxmlformats.org/drawingml/2006/main}p"
 _RELATION = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 _TITLE = "{http://purl.org/dc/elements/1.1/}title"
+_MAIN_PARTS = ("word/document.xml", "xl/workbook.xml", "ppt/presentation.xml")
 _PROPERTIES = "docProps/core.xml"
 _OPTIONS = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
 
@@ -40,11 +42,23 @@ class Relation:
 
 
 class Package:
-    """A checked container."""
+    """A checked container. `main` is the part that everything hangs from, in the folder of its kind."""
 
     def __init__(self, data: bytes) -> None:
         self.container = open_container(data)
         self.names = frozenset(self.container.namelist())
+        self.main = self._main_part()
+
+    def _main_part(self) -> str:
+        named = [
+            relation.part for relation in self.relations("").values() if relation.kind == "officeDocument"
+        ]
+        return next((part for part in (*named, *_MAIN_PARTS) if part in self.names), "")
+
+    @property
+    def kind(self) -> str:
+        """`word`, `xl`, `ppt`, or nothing."""
+        return self.main.partition("/")[0].lower()
 
     def bytes(self, name: str) -> bytes:
         """A part, its strict namespaces renamed. Raises `CorruptFileError` when it is not there."""
@@ -84,7 +98,7 @@ class Package:
     def relations(self, part: str) -> dict[str, Relation]:
         """What a part is related to inside the container, by id."""
         folder, _, name = part.rpartition("/")
-        source = f"{folder}/_rels/{name}.rels"
+        source = f"{folder}/_rels/{name}.rels".lstrip("/")
         if source not in self.names:
             return {}
         return {

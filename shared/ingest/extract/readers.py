@@ -25,6 +25,9 @@ _READERS = {
 }
 
 
+_NO_WORDS = "Upload a file with text; pictures of text have to go through text recognition (OCR) first."
+
+
 class Reader(Protocol):
     """A module with one function; it is imported only when its format comes."""
 
@@ -42,7 +45,7 @@ def _finish(raw: Extraction) -> Extraction:
     cleaner = Cleaner()
     markdown, pages = _clean(raw, cleaner)
     if not any(character.isalnum() for character in markdown):
-        raise NoTextError(f"No text in any of {raw.coverage.total} {raw.coverage.unit}(s)")
+        raise NoTextError("The file holds no words", hint=_NO_WORDS)
     size = len(markdown.encode())
     if size > MAX_TEXT_BYTES:
         raise TextTooLargeError(f"The file holds {size:,} bytes of text; the limit is {MAX_TEXT_BYTES:,}")

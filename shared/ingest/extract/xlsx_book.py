@@ -15,7 +15,6 @@ from shared.ingest.extract.xlsx_format import BUILTIN_FORMATS
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-WORKBOOK = "xl/workbook.xml"
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _MOST_STRINGS = 8 * MAX_TEXT_BYTES  # characters; a table of strings may hold some that no cell uses
@@ -33,8 +32,8 @@ class Book:
     """Read from the container once; a part that is missing leaves its defaults."""
 
     def __init__(self, package: Package) -> None:
-        workbook = package.xml(WORKBOOK)
-        relations = package.relations(WORKBOOK)
+        workbook = package.xml(package.main)
+        relations = package.relations(package.main)
         properties = workbook.find(f"{S}workbookPr")
         self.epoch_1904 = properties is not None and properties.get("date1904") in {"1", "true", "on"}
         self.sheets = tuple(

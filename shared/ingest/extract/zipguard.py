@@ -8,20 +8,14 @@ import zlib
 from collections.abc import Iterator
 from typing import IO
 
-from shared.domain.errors import CorruptFileError, EncryptedFileError, UnsafeFileError, UnsupportedTypeError
+from shared.domain.errors import CorruptFileError, EncryptedFileError, UnsafeFileError
 
 MAX_ENTRIES = 5_000
-MAX_EXPANDED = 150 * 1024 * 1024
+MAX_EXPANDED = 100 * 1024 * 1024
 MAX_RATIO = 200  # of one part that expands to more than a megabyte
 _SMALL = 1024 * 1024
 _BLOCK = 64 * 1024
 _HEAD = 4096
-_MAIN_PARTS = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx"}
-_OTHERS = {
-    "ppt/presentation.xml": "a PowerPoint file",
-    "mimetype": "an OpenDocument or EPUB file",
-    "xl/workbook.bin": "a binary workbook (.xlsb)",
-}
 
 
 def open_container(data: bytes) -> zipfile.ZipFile:
@@ -79,15 +73,3 @@ def _blocks(part: IO[bytes], entry: zipfile.ZipInfo) -> Iterator[bytes]:
         if total > entry.file_size:
             raise UnsafeFileError(f"The part {entry.filename!r} is larger than it claims")
         yield block
-
-
-def office_part(data: bytes) -> str:
-    """`docx` or `xlsx`, by the main part that the container holds."""
-    names = set(open_container(data).namelist())
-    for name, kind in _MAIN_PARTS.items():
-        if name in names:
-            return kind
-    for name, kind in _OTHERS.items():
-        if name in names:
-            raise UnsupportedTypeError(f"The file is {kind}")
-    raise UnsupportedTypeError("The file is a ZIP archive, not an Office file")
