@@ -187,6 +187,7 @@ def _joined(group: Sequence[_Candidate]) -> str:
     text = group[0].quote
     for left, right in pairwise(group):
         piece = right.text if right.lead == left.lead else right.quote
+        stop = "" if text[-1] in ".!?…。！？;；" else "."
         blank = "" if is_unspaced(piece[0]) else " "
-        text += (blank if right.position == left.position + 1 else f"{blank}… ") + piece
+        text += stop + (blank if right.position == left.position + 1 else f"{blank}… ") + piece
     return text
