@@ -36,7 +36,7 @@ class StillClock:
 CLOCK = StillClock()
 
 
-def add_knowledge_base(store: AccountStore, name: str = "kb") -> KnowledgeBase:
+def add_knowledge_base(store: AccountStore, name: str = "kb", *, index_version: int = 0) -> KnowledgeBase:
     made = KnowledgeBase(
         id=name,
         name=name,
@@ -47,7 +47,7 @@ def add_knowledge_base(store: AccountStore, name: str = "kb") -> KnowledgeBase:
         department_ids=(),
         is_auto_context=False,
         active=True,
-        index_version=0,
+        index_version=index_version,
         created_at=START,
         updated_at=START,
     )

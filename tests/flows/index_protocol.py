@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
 from unittest.mock import patch
 
 from emulators.firestore.server import FirestoreEmulator
@@ -25,7 +25,9 @@ from shared.adapters.firestore.store import FirestoreStore, connect
 from shared.domain.errors import LeaseLostError, NotFoundError
 from shared.domain.knowledge import Document, DocumentStatus
 from shared.index.cache import IndexCache, ScopeItem
+from shared.index.manifest import MANIFESTS, Manifest, dump, with_publication
 from shared.index.merge import merge
+from shared.index.publication import published
 from shared.index.publish import publish, remove, write_segments
 from shared.index.resolve import Question, search
 from shared.index.segment import SEGMENTS, Segment
@@ -53,7 +55,7 @@ class Event:
     effect."""
 
     what: str
-    start: int
+    start: int = 0
     end: int = 0
     document: str = ""
     revision: int = 0
@@ -102,6 +104,12 @@ def run(seeds: Sequence[int]) -> Outcome:
     return outcome
 
 
+def _publish_event(document: Document, segments: Sequence[Segment], start: int = 0) -> Event:
+    revision, count = document.latest_revision, sum(segment.rows for segment in segments)
+    passages = frozenset(f"{document.id}/{revision}/{n}" for n in range(count))
+    return Event("publish", start, document=document.id, revision=revision, passages=passages)
+
+
 class Story:
     """One account's sequence."""
 
@@ -120,25 +128,42 @@ class Story:
     def played(self) -> Story:
         self._set_the_stage()
         kinds = (self.publish, self.publish, self.publish, self.remove, self.merge, self.edit)
-        writers = [[self.random.choice(kinds) for _ in range(self.random.randint(1, 2))] for _ in range(2)]
-        readers = [[lambda instance=instance: self.ask(instance)] for instance in range(2)]
+        writers = [
+            [self.random.choice(kinds) for _ in range(count)] for count in (1, self.random.randint(1, 2))
+        ]
+        readers = [
+            [partial(self.store.after, self.random.randint(0, 20)), partial(self.ask, n)] for n in (0, 1)
+        ]
         threads = [threading.Thread(target=self._all, args=(calls,)) for calls in (*writers, *readers)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         # Now that nothing changes any more, both instances must see the same.
-        self._all([lambda: self.ask(0), lambda: self.ask(1)])
+        self.store.hold = 0.0
+        self._all([partial(self.ask, 0), partial(self.ask, 1)])
         return self
 
     def _set_the_stage(self) -> None:
-        """A knowledge base, and two documents whose first revision is ready to be published."""
-        add_knowledge_base(self.store)
+        """A knowledge base and two documents, each published already or not. Their next revision is ready."""
+        manifest = Manifest(version=1)
+        written: list[Segment] = []
         for name in _NAMES:
             document = claimed(new_document(name), 1)
+            if self.random.random() < 0.6:
+                segments = self._segments(document)
+                written += segments
+                made = publication_of(document, [segment.ref for segment in segments])
+                manifest = with_publication(manifest, name, 1, made.segments, {}).manifest
+                self.events.append(_publish_event(document, segments, start=next(self._moments)))
+                self.events[-1].end = next(self._moments)
+                document = claimed(published(document, made, CLOCK.now()), 2)
             self._prepared[name] = (document, self._segments(document))
+            written += self._prepared[name][1]
+        add_knowledge_base(self.store, index_version=1)
+        self.store.put_many(MANIFESTS, [dump("kb", manifest)])
         self.store.put_many(DOCUMENTS, [document for document, _ in self._prepared.values()])
-        self.store.put_many(SEGMENTS, [s for _, segments in self._prepared.values() for s in segments])
+        self.store.put_many(SEGMENTS, written)
 
     def _segments(self, document: Document) -> list[Segment]:
         return segments_of(document, ["alpha"] * self.random.randint(1, 3), parts=self.random.randint(1, 2))
@@ -151,10 +176,7 @@ class Story:
         document, segments = self._next(name)
         if document is None:
             return
-        count = sum(segment.rows for segment in segments)
-        revision = document.latest_revision
-        passages = frozenset(f"{name}/{revision}/{n}" for n in range(count))
-        with self._event("publish", document=name, revision=revision, passages=passages) as event:
+        with self._event(_publish_event(document, segments)) as event:
             try:
                 publish(self.store, CLOCK, publication_of(document, [s.ref for s in segments]))
             except (LeaseLostError, NotFoundError):
@@ -179,12 +201,23 @@ class Story:
         return document, segments
 
     def remove(self) -> None:
-        document = new_document(self.random.choice(_NAMES))
-        with self._event("remove", document=document.id):
+        """A delete counts from its tombstone on; the index follows."""
+        name = self.random.choice(_NAMES)
+
+        def bury(tx: Transaction) -> Document | None:
+            document = tx.get(DOCUMENTS, name)
+            if document is not None:
+                document = replace(document, status=DocumentStatus.DELETING)
+                tx.put(DOCUMENTS, document)
+            return document
+
+        with self._event(Event("remove", document=name)):
+            document = self.store.transact(bury)
+        if document is not None:
             remove(self.store, CLOCK, document)
 
     def merge(self) -> None:
-        with self._event("merge"):
+        with self._event(Event("merge")):
             merge(self.store, "kb", allowed=1)
 
     def edit(self) -> None:
@@ -197,7 +230,7 @@ class Story:
                 version = base.index_version + 1
                 tx.put(KNOWLEDGE_BASES, replace(base, department_ids=departments, index_version=version))
 
-        with self._event("edit", departments=departments):
+        with self._event(Event("edit", departments=departments)):
             self.store.transact(body)
 
     def ask(self, instance: int) -> None:
@@ -213,8 +246,8 @@ class Story:
         self.seen.append(Seen(instance, start, next(self._moments), base.department_ids, frozenset(shown)))
 
     @contextmanager
-    def _event(self, what: str, **fields: Any) -> Iterator[Event]:
-        event = Event(what, next(self._moments), **fields)
+    def _event(self, event: Event) -> Iterator[Event]:
+        event.start = next(self._moments)
         self.events.append(event)
         yield event
         event.end = next(self._moments)
@@ -233,10 +266,20 @@ class Story:
 
     def violations(self) -> Iterator[str]:
         story = "\n  ".join(map(str, (*self.events, *self.seen)))
-        for why in itertools.chain(self.errors, *map(self._wrong, self.seen)):
+        refused = (e for e in self.events if e.failed and not self._overtaken(e))
+        unjust = (f"{event}: refused, and nothing overtook it" for event in refused)
+        for why in itertools.chain(self.errors, unjust, *map(self._wrong, self.seen)):
             yield f"seed {self.seed}: {why}\n  {story}"
         if not self.errors and self.seen[-1].passages != self.seen[-2].passages:
             yield f"seed {self.seed}: the instances differ at rest\n  {story}"
+
+    def _overtaken(self, publication: Event) -> bool:
+        """Whether a removal or a claim of a newer revision may have come before the publication's end."""
+        return any(
+            event.document == publication.document
+            and (event.what == "remove" or event.revision > publication.revision)
+            for event in self.events
+        )
 
     def _wrong(self, seen: Seen) -> Iterator[str]:
         if seen.departments not in self._possible_departments(seen):
@@ -261,13 +304,13 @@ class Story:
     def _wrong_document(self, seen: Seen, name: str) -> Iterator[str]:
         shown = {passage for passage in seen.passages if passage.startswith(f"{name}/")}
         removals = [e for e in self.events if e.what == "remove" and e.document == name]
-        published = [
+        shown_by = [
             e
             for e in self.events
             if e.what == "publish" and e.document == name and e.start < seen.end and not e.failed
         ]
-        newest = max((e.revision for e in published if e.end < seen.start), default=0)
-        match = next((e for e in published if e.passages == shown), None)
+        newest = max((e.revision for e in shown_by if e.end < seen.start), default=0)
+        match = next((e for e in shown_by if e.passages == shown), None)
         if any(e.end < seen.start for e in removals):
             if shown:
                 yield f"{seen}: {name} was deleted before"

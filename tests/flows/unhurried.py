@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-import time
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -13,13 +13,27 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
+# Where nobody else is about to call, nobody has to be waited for.
+_PATIENCE = 0.01
+
+
 class Unhurried:
-    """An `AccountStore` each of whose calls may be held up before it goes out."""
+    """An `AccountStore` that holds a call up, at random, until others have made some calls. How slow the
+    machine is does not matter: what lets another go first is that the other goes."""
 
     def __init__(self, store: AccountStore, chance: random.Random) -> None:
         self.account_id = store.account_id
+        self.hold = 0.4
         self._store = store
         self._random = chance
+        self._calls = 0
+        self._called = threading.Condition()
+
+    def after(self, calls: int, patience: float = 10 * _PATIENCE) -> None:
+        """Waits for so many more calls of others."""
+        with self._called:
+            until = self._calls + calls
+            self._called.wait_for(lambda: self._calls >= until, patience)
 
     def get(self, kind: Kind[T], record_id: str) -> T | None:
         return self._later().get(kind, record_id)
@@ -49,6 +63,9 @@ class Unhurried:
         return self._later().transact(body)
 
     def _later(self) -> AccountStore:
-        if self._random.random() < 0.3:
-            time.sleep(self._random.uniform(0, 0.004))
+        if self._random.random() < self.hold:
+            self.after(self._random.randint(1, 8), _PATIENCE)
+        with self._called:
+            self._calls += 1
+            self._called.notify_all()
         return self._store
