@@ -50,7 +50,7 @@ QUESTIONS = (
     Question(
         "acme",
         "engineering",
-        "How quickly do we respond on the Premium support plan?",
+        "What is the response time of the Premium plan?",
         "service-level-terms.docx",
         "from a table in a Word file",
     ),
@@ -64,7 +64,7 @@ QUESTIONS = (
     Question(
         "acme",
         "marketing",
-        "How quickly do we respond on the Premium support plan?",
+        "What is the response time of the Premium plan?",
         None,
         "asked outside the department that may see it",
     ),
