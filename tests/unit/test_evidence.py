@@ -21,10 +21,10 @@ CHINESE = "我有多少天年假？"
         (QUESTION, 0.4, -0.5, False, False),
         (CHINESE, 0.72, 0.0, True, True),
         (CHINESE, 0.5, 0.22, True, True),
-        (CHINESE, 0.0, 0.33, False, True),
-        (CHINESE, 0.0, 0.3, False, False),
-        (QUESTION, 0.0, 0.33, True, True),
-        (QUESTION, 0.0, 0.33, False, False),
+        (CHINESE, 0.0, 0.38, False, True),
+        (CHINESE, 0.0, 0.36, False, False),
+        (QUESTION, 0.0, 0.38, True, True),
+        (QUESTION, 0.0, 0.38, False, False),
     ],
 )
 def test_words_and_vector_together_decide(
