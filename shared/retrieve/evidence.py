@@ -30,3 +30,61 @@ _UNSPACED_WORDS = 1.4
 # the vector decides alone. At 1.5 it keeps half of the Chinese questions that English paragraphs answer, and
 # takes one in eighty of those that they do not; at 1.3 three quarters, and one in ten.
 _OTHER_SCRIPT = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """`score` is 1 at the operating point."""
+
+    score: float
+
+    @property
+    def covered(self) -> bool:
+        return self.score >= 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A passage as evidence: `held` is the share of the question's idf mass that it holds, `similarity` the
+    raw cosine, `unspaced` whether it is written in a script without blanks."""
+
+    held: float
+    similarity: float
+    unspaced: bool
+
+
+def evidence(question: str, found: Iterable[Found], *, minimum: float) -> Evidence:
+    """The best that any one passage offers. `minimum` is the model's cosine for the policy `run`."""
+    asked_unspaced = mostly_unspaced(question)
+    return Evidence(max((_score(one, asked_unspaced, minimum) for one in found), default=0.0))
+
+
+def judge(
+    question: str, resolved: Resolved, chosen: Sequence[RetrievedPassage], profile: EmbeddingProfile
+) -> bool:
+    """Whether the chosen passages cover the question."""
+    scale = _mass_share(resolved.found.idf_mass, resolved.found.unseen)
+    held = {hit.passage_id: hit.held * scale for hit in resolved.found.hits}
+    found = (Found(held[p.id], p.similarity, mostly_unspaced(p.text)) for p in chosen)
+    return evidence(question, found, minimum=dict(profile.minimums)[PolicyName.RUN]).covered
+
+
+def _mass_share(mass: float, unseen: int) -> float:
+    """What `held` is to be multiplied by so that a word that nothing in scope holds counts like one that a
+    single passage holds: ln 3 less. In a handful of passages such words are common, and say little."""
+    lighter = mass - unseen * log(3)
+    return mass / lighter if lighter > 0 else 1.0
+
+
+def mostly_unspaced(text: str) -> bool:
+    """Whether a text is written in a script that puts no blanks between words; a few foreign names in either
+    do not change it."""
+    unspaced = sum(map(is_unspaced, text))
+    return 3 * unspaced > sum(map(str.isalpha, text))
+
+
+def _score(found: Found, asked_unspaced: bool, minimum: float) -> float:
+    units = max(0.0, found.similarity) / minimum
+    if asked_unspaced != found.unspaced:
+        return max(units / _OTHER_SCRIPT, units * _SIMILARITY_SHARE + found.held)
+    return units * _SIMILARITY_SHARE + found.held * (_UNSPACED_WORDS if asked_unspaced else 1.0)
