@@ -15,14 +15,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from shared.index.fences import NEVER, Fence
-from shared.index.segment import SegmentRef
+from shared.index.layout import MAX_ROWS
+from shared.index.segment import MAX_PAYLOAD, SegmentRef
 from shared.ports import Kind
 
 MERGE_WIDTH = 6
 # Enough that a small knowledge base is left alone, few enough that reading them all is quick.
 SMALL_SEGMENTS = 16
-_HALF_BYTES = 512 * 1024
-_HALF_ROWS = 128
+# Three quarters of a full segment; six smaller ones make at most five.
+_FULL_BYTES = 3 * MAX_PAYLOAD // 4
+_FULL_ROWS = 3 * MAX_ROWS // 4
 _DEAD_SHARE = 0.25
 _DEAD_ROWS = 64
 _FENCES = 1_000
@@ -153,7 +155,7 @@ def _ended(manifest: Manifest, document_id: str, fence: int, earlier: Mapping[st
 
 def small_segments(manifest: Manifest, allowed: int = SMALL_SEGMENTS) -> tuple[SegmentRef, ...]:
     """Up to six segments to merge, smallest first, of one embedding model; none while no more than
-    `allowed` are less than half full."""
+    `allowed` are less than three quarters full."""
     small = [ref for ref in manifest.segments if _is_small(ref)]
     if len(small) <= allowed:
         return ()
@@ -172,4 +174,4 @@ def needs_compaction(manifest: Manifest) -> bool:
 
 
 def _is_small(ref: SegmentRef) -> bool:
-    return ref.bytes < _HALF_BYTES and ref.rows < _HALF_ROWS
+    return ref.bytes < _FULL_BYTES and ref.rows < _FULL_ROWS

@@ -33,20 +33,23 @@ def postings(
     short, long = keys[:short_count].astype(np.uint32), keys[short_count:]
     rows: list[npt.NDArray[np.uint8]] = []
     counts: list[npt.NDArray[np.uint8]] = []
-    places: list[tuple[int, int, int]] = []
+    found_terms: list[int] = []
+    firsts: list[int] = []
+    sizes: list[int] = []
     for segment, first in zip(segments, starts, strict=True):
         for term, start, end in segment.spans(short, long):
             rows.append(segment.posting_rows[start:end])
             counts.append(segment.posting_counts[start:end])
-            places.append((term, first, end - start))
-    if not places:
+            found_terms.append(term)
+            firsts.append(first)
+            sizes.append(end - start)
+    if not sizes:
         nothing = np.zeros(0, dtype=np.intp)
         return Postings(nothing, nothing, nothing.astype(np.float32), nothing.astype(np.float32))
-    term_of, first_of, lengths = np.array(places, dtype=np.intp).T
     packed = np.concatenate(counts)
     found = Postings(
-        np.concatenate(rows) + np.repeat(first_of, lengths),
-        owners[np.repeat(term_of, lengths)],
+        np.concatenate(rows).astype(np.intp) + np.repeat(np.array(firsts, dtype=np.intp), sizes),
+        np.repeat(owners[found_terms], sizes),
         (packed & BODY_MAX).astype(np.float32),
         (packed >> HEADING_SHIFT).astype(np.float32),
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,7 @@ _MARGIN = 1e-4
 _UNSEEN = -2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A passage that matches. `similarity` is the cosine (0 where its vector is of another model, or there is
     none), `lexical` the BM25 score, `held` the share of the question's idf whose terms the passage holds.
 
@@ -111,8 +110,7 @@ class SearchScope:
         by_vector = _best(similar, limit, above=_UNSEEN, margin=_MARGIN)
         similarities = self._exact(np.union1d(by_vector, by_words), vector, fingerprint)
         nearest = sorted(by_vector.tolist(), key=lambda row: -similarities[row])[:limit]
-        rows = set(nearest).union(by_words.tolist())
-        hits = [self._hit(row, similarities[row], lexical) for row in rows]
+        hits = self._hits(sorted({*nearest, *by_words.tolist()}), similarities, lexical)
         hits.sort(key=lambda hit: (-hit.similarity, -hit.lexical, hit.passage_id))
         return Found(tuple(hits), tuple(lexical.idf.tolist()), lexical.mass, lexical.unseen)
 
@@ -153,7 +151,7 @@ class SearchScope:
             return found
         chosen: list[int] = []
         vectors: list[npt.NDArray[np.float16]] = []
-        for row, place in zip(found, self._ends.searchsorted(rows, side="right").tolist(), strict=True):
+        for row, place in zip(found, self._places(rows), strict=True):
             segment = self._segments[place]
             if _comparable(segment, fingerprint):
                 chosen.append(row)
@@ -162,25 +160,34 @@ class SearchScope:
             found.update(zip(chosen, exact(np.stack(vectors), vector).tolist(), strict=True))
         return found
 
-    def _hit(self, row: int, similarity: float, lexical: Lexical) -> Hit:
-        place = int(self._ends.searchsorted(row, side="right"))
-        where = self._segments[place].where(row - self._starts[place])
-        return Hit(
-            passage_id=where.passage_id,
-            document_id=where.document_id,
-            knowledge_base_id=self._knowledge_base_ids[place],
-            revision=where.revision,
-            chunk_id=where.chunk_id,
-            ordinal=where.ordinal,
-            start=where.start,
-            end=where.end,
-            header=where.header,
-            heading_path=where.heading_path,
-            pages=where.pages,
-            similarity=min(similarity, 1.0),  # float16 lengthens a vector by some millionths
-            lexical=float(lexical.scores[row]),
-            held=float(lexical.held[row]) / lexical.mass if lexical.mass else 0.0,
-        )
+    def _hits(self, rows: Sequence[int], similarities: Mapping[int, float], lexical: Lexical) -> list[Hit]:
+        made: list[Hit] = []
+        for row, place in zip(rows, self._places(rows), strict=True):
+            where = self._segments[place].where(row - self._starts[place])
+            made.append(
+                Hit(
+                    passage_id=where.passage_id,
+                    document_id=where.document_id,
+                    knowledge_base_id=self._knowledge_base_ids[place],
+                    revision=where.revision,
+                    chunk_id=where.chunk_id,
+                    ordinal=where.ordinal,
+                    start=where.start,
+                    end=where.end,
+                    header=where.header,
+                    heading_path=where.heading_path,
+                    pages=where.pages,
+                    similarity=min(similarities[row], 1.0),  # float16 lengthens a vector by some millionths
+                    lexical=float(lexical.scores[row]),
+                    held=float(lexical.held[row]) / lexical.mass if lexical.mass else 0.0,
+                )
+            )
+        return made
+
+    def _places(self, rows: Sequence[int] | npt.NDArray[np.intp]) -> list[int]:
+        """The segment of each row."""
+        places: list[int] = self._ends.searchsorted(rows, side="right").tolist()
+        return places
 
     @cached_property
     def _knowledge_base_ids(self) -> tuple[str, ...]:

@@ -140,7 +140,7 @@ def test_small_segments_are_left_alone_until_there_are_many() -> None:
 
 
 def test_fuller_segments_and_other_models_do_not_merge() -> None:
-    full = refs(40, rows=200) + refs(40, rows=100, size=600_000)
+    full = refs(40, rows=200) + refs(40, rows=100, size=800_000)
     assert small_segments(Manifest(1, full)) == ()
     mixed = Manifest(1, refs(9, fingerprint="old") + refs(12, fingerprint="new"))
     assert {ref.fingerprint for ref in small_segments(mixed)} == {"new"}
