@@ -7,14 +7,20 @@ of the text as given.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from markdown_it import MarkdownIt
+from markdown_it import MarkdownIt, rules_block
+from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 from mdit_py_plugins.front_matter import front_matter_plugin
 
+_Rule = Callable[[StateBlock, int, int, bool], bool]
+
+_MARKUP = re.compile(r"[*_`~\[\]<>&\\!]")
 # An underlined paragraph longer than this is text above a rule ("-----"), not a heading.
 _LONGEST_TITLE = 200
 
@@ -72,8 +78,19 @@ def blocks(text: str) -> tuple[Block, ...]:
     return tuple(_block(group, starts) for group in _top_level(tokens))
 
 
+def starting_in(parts: Sequence[Block], start: int, end: int) -> Sequence[Block]:
+    """Those of some blocks in order that start in `[start, end)`."""
+    return parts[bisect_left(parts, start, key=_start_of) : bisect_left(parts, end, key=_start_of)]
+
+
+def _start_of(block: Block) -> int:
+    return block.start
+
+
 def plain_title(markdown: str) -> str:
     """The words of one line of inline Markdown: no emphasis, links' texts, code as it is."""
+    if not _MARKUP.search(markdown):
+        return " ".join(markdown.split())
     (token,) = _inline_parser().parseInline(markdown) or (None,)
     children = (token.children if token else None) or []
     words = "".join(
@@ -88,8 +105,53 @@ def plain_title(markdown: str) -> str:
 @functools.cache
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark").enable("table").use(front_matter_plugin)
+    rules = parser.block.ruler
+    rules.at("table", _table, {"alt": ["paragraph", "reference"]})
+    rules.at("paragraph", _folded(rules_block.paragraph))
+    rules.at("heading", _folded(rules_block.heading), {"alt": ["paragraph", "reference", "blockquote"]})
+    rules.at("lheading", _folded(rules_block.lheading))
     # Inline parsing would cost most of the time and none of it is used; the text is normalised by the caller.
     return parser.disable(["inline", "normalize"])
+
+
+def _folded(rule: _Rule) -> _Rule:
+    """A rule that leaves one token where it would leave three: a text of a megabyte can have half a million
+    paragraphs, and every token is half a kilobyte."""
+
+    def fold(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        before = len(state.tokens)
+        if not rule(state, start, end, silent):
+            return False
+        if not silent:
+            opening, words, _ = state.tokens[before:]
+            opening.nesting, opening.content = 0, words.content
+            del state.tokens[before + 1 :]
+        return True
+
+    return fold
+
+
+def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A table as one token, its cells left alone. The library's rule tells its first two lines, and here is
+    what ends it there: a blank line, a dedent, indented code, or the start of another block."""
+    if not rules_block.table(state, start, end, True):
+        return False
+    if silent:
+        return True
+    kept, state.parentType = state.parentType, "table"
+    breaks = state.md.block.ruler.getRules("blockquote")
+    line = start + 2
+    while line < end and not _ends_table(state, line, end, breaks):
+        line += 1
+    state.push("table_open", "table", 0).map = [start, line]
+    state.parentType, state.line = kept, line
+    return True
+
+
+def _ends_table(state: StateBlock, line: int, end: int, breaks: Sequence[_Rule]) -> bool:
+    if state.sCount[line] < state.blkIndent or state.is_code_block(line) or state.isEmpty(line):
+        return True
+    return any(rule(state, line, end, True) for rule in breaks)
 
 
 @functools.cache
@@ -123,7 +185,7 @@ def _block(group: Sequence[Token], starts: Sequence[int]) -> Block:
     start, end = starts[begin], starts[min(finish, len(starts) - 1)]
     kind = _KINDS[first.type]
     if kind is BlockKind.HEADING:
-        return _heading(group, start, end)
+        return _heading(first, start, end)
     if kind is BlockKind.TABLE:
         rows = tuple(starts[line] for line in range(begin + 3, finish))
         return Block(kind, start, end, lead=starts[min(begin + 2, len(starts) - 1)], inner=rows)
@@ -138,10 +200,9 @@ def _block(group: Sequence[Token], starts: Sequence[int]) -> Block:
     return Block(kind, start, end, inner=tuple(starts[line] for line in range(begin + 1, finish)))
 
 
-def _heading(group: Sequence[Token], start: int, end: int) -> Block:
-    content = group[1].content
-    title = plain_title(content)
-    underlined = group[0].markup in {"=", "-"}
-    if not title or (underlined and len(content) > _LONGEST_TITLE):
+def _heading(token: Token, start: int, end: int) -> Block:
+    title = plain_title(token.content)
+    underlined = token.markup in {"=", "-"}
+    if not title or (underlined and len(token.content) > _LONGEST_TITLE):
         return Block(BlockKind.PARAGRAPH, start, end)
-    return Block(BlockKind.HEADING, start, end, level=int(group[0].tag[1:]), title=title[:_LONGEST_TITLE])
+    return Block(BlockKind.HEADING, start, end, level=int(token.tag[1:]), title=title[:_LONGEST_TITLE])

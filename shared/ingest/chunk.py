@@ -7,6 +7,7 @@ alone has more; then between rows or lines, with the header row or the opening l
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from itertools import pairwise
 
 from shared.domain.ids import content_id
 from shared.domain.text import Chunk, Extraction, PageSpan
-from shared.ingest.blocks import Block, BlockKind, blocks
+from shared.ingest.blocks import Block, BlockKind, blocks, starting_in
 from shared.ingest.boundaries import Cutter, Places, Sizes, digest, group
 
 MINIMUM = 4_000
@@ -52,7 +53,8 @@ def chunk(document_id: str, extraction: Extraction) -> tuple[Chunk, ...]:
 
 def _split(text: str, parts: Sequence[Block], start: int, end: int, level: int) -> Iterator[_Section]:
     """Sections at headings of `level` and above, the small ones joined, the large ones split deeper."""
-    starts = sorted({start, *(b.start for b in _headings(parts, level) if start < b.start < end)})
+    headings = (b for b in starting_in(parts, start + 1, end) if b.kind is BlockKind.HEADING)
+    starts = [start, *(heading.start for heading in headings if heading.level <= level)]
     ends = [*starts[1:], end]
     sizes = [last - first for first, last in zip(starts, ends, strict=True)]
     for first, last in group(sizes, [digest(text, at) for at in starts], MINIMUM, _JOINED):
@@ -61,10 +63,6 @@ def _split(text: str, parts: Sequence[Block], start: int, end: int, level: int) 
             yield from _split(text, parts, section.start, section.end, level + 1)
         else:
             yield section
-
-
-def _headings(parts: Sequence[Block], level: int) -> Iterator[Block]:
-    return (block for block in parts if block.kind is BlockKind.HEADING and block.level <= level)
 
 
 def _places(parts: Sequence[Block]) -> Places:
@@ -79,9 +77,7 @@ def _places(parts: Sequence[Block]) -> Places:
 
 def _fitted(cutter: Cutter, parts: Sequence[Block], section: _Section) -> Iterator[_Section]:
     """The section itself, or pieces of it towards the target."""
-    cuttable = [
-        b for b in parts if b.lead and b.end - b.start > TARGET and section.start <= b.start < section.end
-    ]
+    cuttable = _cuttable(starting_in(parts, section.start, section.end))
 
     def sizes(at: int) -> Sizes:
         return _SIZES.less(len(_lead(cutter.text, cuttable, at)))
@@ -90,12 +86,18 @@ def _fitted(cutter: Cutter, parts: Sequence[Block], section: _Section) -> Iterat
     yield from (_Section(start, end) for start, end in pairwise(bounds))
 
 
-def _lead(text: str, parts: Sequence[Block], at: int) -> str:
+def _cuttable(parts: Sequence[Block]) -> list[Block]:
+    return [block for block in parts if block.lead and block.end - block.start > TARGET]
+
+
+def _lead(text: str, cuttable: Sequence[Block], at: int) -> str:
     """The lines to repeat in front of a piece that starts at `at`, inside a table or a fence."""
-    for block in parts:
-        if block.lead and block.lead <= at < block.end and (at in block.inner or at == block.lead):
-            lines = text[block.start : block.lead]
-            return lines if len(lines) <= _LONGEST_LEAD else ""
+    for block in cuttable:
+        if block.lead and block.lead <= at < block.end:
+            place = bisect_left(block.inner, at)
+            if at == block.lead or block.inner[place : place + 1] == (at,):
+                lines = text[block.start : block.lead]
+                return lines if len(lines) <= _LONGEST_LEAD else ""
     return ""
 
 
@@ -103,8 +105,8 @@ def _with_bodies(parts: Sequence[Block], spans: Sequence[_Section]) -> list[_Sec
     """Headings with nothing below them at the very end go with the text before."""
     kept = list(spans)
     while len(kept) > 1:
-        inside = [block for block in parts if kept[-1].start <= block.start < kept[-1].end]
-        if any(block.kind is not BlockKind.HEADING for block in inside):
+        inside = starting_in(parts, kept[-1].start, kept[-1].end)
+        if not inside or any(block.kind is not BlockKind.HEADING for block in inside):
             break
         if kept[-1].end - kept[-2].start > MAXIMUM:
             break
@@ -120,9 +122,9 @@ def _chunks(
     seen: Counter[str] = Counter()
     outer: tuple[Heading, ...] = ()
     ordinal = 0
-    large = [block for block in parts if block.lead and block.end - block.start > TARGET]
+    large = _cuttable(parts)
     for span in spans:
-        inside = [b for b in parts if span.start <= b.start < span.end and b.kind is BlockKind.HEADING]
+        inside = [b for b in starting_in(parts, span.start, span.end) if b.kind is BlockKind.HEADING]
         start, end = trimmed(text, span.start, span.end)
         if start < end:
             header = _lead(text, large, start)

@@ -6,6 +6,7 @@ table between rows, with the header row repeated; inside code between lines.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from shared.ingest.chunk import pages_of, section_paths, shared_path, trimmed
 from shared.ports import TokenCounter
 
 OVERLAP = 200
-_SIZES = Sizes(floor=500, low=700, high=1_300, stretch=4_000)
+_SIZES = Sizes(floor=400, low=600, high=1_400, stretch=4_000)
 # A section of this weight has windows of its own, so that a citation names its heading and page. A character
 # of Chinese, Japanese or Korean says about as much as three letters.
 _OWN = 150
@@ -107,6 +108,7 @@ class _ChunkWindows:
         self._overlap = min(OVERLAP, max_tokens // 4)
         self._blocks = blocks(chunk.text)
         self._sections = _sections(chunk, self._blocks)
+        self._starts = [section.start for section in self._sections]
         self._cutter = Cutter(chunk.text, _places(self._blocks))
         tables = [block for block in self._blocks if block.kind is BlockKind.TABLE]
         self._tables = [block for block in tables if self._repeatable(block)]
@@ -139,10 +141,10 @@ class _ChunkWindows:
 
     def _path(self, start: int, end: int) -> _Path:
         """The path of the section that most of the text belongs to, else what all its sections share."""
+        first = max(bisect_right(self._starts, start) - 1, 0)
         shares = [
             (min(end, section.end) - max(start, section.start), section.path)
-            for section in self._sections
-            if section.start < end and start < section.end
+            for section in self._sections[first : bisect_left(self._starts, end)]
         ]
         if not shares:
             return self._chunk.heading_path

@@ -50,9 +50,10 @@ class Package:
         self.main = self._main_part()
 
     def _main_part(self) -> str:
-        named = [
-            relation.part for relation in self.relations("").values() if relation.kind == "officeDocument"
-        ]
+        named: list[str] = []
+        # Without its table of contents a container is read by the usual names.
+        with contextlib.suppress(CorruptFileError):
+            named = [found.part for found in self.relations("").values() if found.kind == "officeDocument"]
         return next((part for part in (*named, *_MAIN_PARTS) if part in self.names), "")
 
     @property
