@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -217,7 +217,14 @@ class Summarizer(Protocol):
 
 
 class AnswerModel(Protocol):
+    """Both calls raise `ModelUnavailableError`."""
+
     @property
     def name(self) -> str: ...
 
     def answer(self, prompt: Prompt) -> Reply: ...
+
+    def stream(self, prompt: Prompt) -> Generator[str | Reply, None, None]:
+        """The text in pieces as it is written, then one reply with all of it. Once a piece came out the call
+        is not tried again. Closing the generator ends the call."""
+        ...

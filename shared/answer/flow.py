@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Protocol
 
-from shared.answer.cite import citations, context_items, found_by_id
-from shared.answer.threads import get_thread, history, new_thread, record_run
+from shared.answer.cite import found_by_id
+from shared.answer.record import Prepared, RecordDeps, Written, record_answer, record_break
+from shared.answer.threads import get_thread, history, new_thread
 from shared.answer.writer import AnswerWriter
-from shared.context.flow import ComposeRequest, Composition, compose
+from shared.context.flow import ComposeRequest, compose
 from shared.domain.accounts import Caller
-from shared.domain.conversation import (
-    Citation,
-    Message,
-    Run,
-    RunRequest,
-    RunRetrieval,
-    RunStatus,
-    RunTiming,
-    SectionTokens,
-    Thread,
-)
-from shared.domain.errors import AlmanacError
+from shared.domain.conversation import Run, Thread
+from shared.domain.errors import AlmanacError, ModelUnavailableError
 from shared.domain.ids import new_id
-from shared.domain.knowledge import Failure
-from shared.domain.models import Reply, StopReason, TurnRole
+from shared.domain.models import Reply, StopReason
 from shared.domain.retrieval import Retrieval, RetrievalStatus
-from shared.ports import AccountStore, AnswerModel, Clock, Store, TokenCounter
+from shared.ports import AnswerModel, TokenCounter
 from shared.retrieve.flow import RetrieveRequest
 from shared.retrieve.policy import PolicyName
 from shared.retrieve.scope import Asked
@@ -44,13 +33,9 @@ _DECLINED = {
 }
 
 
-class AnswerDeps(Protocol):
+class AnswerDeps(RecordDeps, Protocol):
     """What answering needs of the container."""
 
-    @property
-    def store(self) -> Store: ...
-    @property
-    def clock(self) -> Clock: ...
     @property
     def answer_model(self) -> AnswerModel: ...
     @property
@@ -69,41 +54,75 @@ class ChatRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """Everything before the model is called: what will be sent, and why."""
+class Broken:
+    """How an answer ended that did not get to its end; `run` keeps what was written until then."""
 
-    run_id: str
-    caller: Caller
-    request: ChatRequest
-    thread: Thread
-    retrieval: Retrieval
-    composition: Composition
-    started: datetime
-    composed: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
+    error: AlmanacError
     run: Run
-    retrieval: Retrieval
 
 
-def answer(deps: AnswerDeps, caller: Caller, request: ChatRequest, retrieve: Retriever) -> Answered:
+def answer(deps: AnswerDeps, caller: Caller, request: ChatRequest, retrieve: Retriever) -> Run:
     """Answers in full. Raises `NotFoundError` for a thread or document that is not the caller's, and
     `ModelUnavailableError` when the model does not answer; that run is recorded as failed."""
     prepared = prepare(deps, caller, request, retrieve)
+    writer = AnswerWriter(found_by_id(prepared.retrieval))
     try:
         reply = deps.answer_model.answer(prepared.composition.prompt)
+        text = writer.feed(reply.text) + writer.close()
+        text = text if text.strip() else _without_words(prepared, reply)
     except AlmanacError as error:
-        fail(deps, prepared, error)
+        record_break(deps, prepared, Written("", ()), error)
         raise
+    return record_answer(deps, prepared, Written(text, writer.cited), reply)
+
+
+def stream(deps: AnswerDeps, prepared: Prepared) -> Generator[str | Run | Broken, None, None]:
+    """The answer in pieces as readers may see them, then the run, or how it broke. Closing the generator ends
+    the model's call and records the run as cancelled."""
     writer = AnswerWriter(found_by_id(prepared.retrieval))
-    text = writer.feed(reply.text) + writer.close()
-    return finish(deps, prepared, reply, text, writer.cited)
+    pieces: list[str] = []
+    try:
+        reply = yield from _pieces(deps.answer_model, prepared, writer, pieces)
+    except AlmanacError as error:
+        written = Written("".join(pieces), writer.cited)
+        yield Broken(error, record_break(deps, prepared, written, error))
+        return
+    except GeneratorExit:
+        record_break(deps, prepared, Written("".join(pieces), writer.cited), None)
+        raise
+    yield record_answer(deps, prepared, Written("".join(pieces), writer.cited), reply)
+
+
+def _pieces(
+    model: AnswerModel, prepared: Prepared, writer: AnswerWriter, pieces: list[str]
+) -> Generator[str, None, Reply]:
+    """Yields what may be shown, keeps it in `pieces`, and returns the model's reply."""
+    reply: Reply | None = None
+    parts = model.stream(prepared.composition.prompt)
+    try:
+        for part in parts:
+            if isinstance(part, Reply):
+                reply = part
+                continue
+            text = writer.feed(part) if pieces else writer.feed(part).lstrip()
+            if text:
+                pieces.append(text)
+                yield text
+    finally:
+        parts.close()
+    if reply is None:
+        raise ModelUnavailableError(f"{model.name} ended its answer without saying so.")
+    rest = writer.close().rstrip()
+    if not pieces and not rest.strip():
+        rest = _without_words(prepared, reply)
+    if rest:
+        pieces.append(rest)
+        yield rest
+    return reply
 
 
 def prepare(deps: AnswerDeps, caller: Caller, request: ChatRequest, retrieve: Retriever) -> Prepared:
-    """Thread, retrieval and prompt."""
+    """Thread, retrieval and prompt. Raises as `answer` does before it calls the model."""
     started = deps.clock.now()
     store = deps.store.of(caller.account_id)
     thread = (
@@ -114,7 +133,18 @@ def prepare(deps: AnswerDeps, caller: Caller, request: ChatRequest, retrieve: Re
     turns = history(store, thread)
     retrieval = _retrieved(caller, _query(request, thread), retrieve)
     composition = compose(ComposeRequest(request.message, retrieval, turns), deps.count_tokens)
-    return Prepared(new_id("run"), caller, request, thread, retrieval, composition, started, deps.clock.now())
+    return Prepared(
+        run_id=new_id("run"),
+        caller=caller,
+        message=request.message,
+        asked=request.asked,
+        thread=thread,
+        retrieval=retrieval,
+        composition=composition,
+        model=deps.answer_model.name,
+        started=started,
+        composed=deps.clock.now(),
+    )
 
 
 def _query(request: ChatRequest, thread: Thread) -> RetrieveRequest:
@@ -136,84 +166,8 @@ def _retrieved(caller: Caller, query: RetrieveRequest, retrieve: Retriever) -> R
         return Retrieval(RetrievalStatus.FAILED, query.query, detail=f"{error.code}: {error.message}")
 
 
-def finish(deps: AnswerDeps, prepared: Prepared, reply: Reply, text: str, cited: tuple[str, ...]) -> Answered:
-    """Records the run and both messages."""
-    if reply.stop_reason is StopReason.REFUSAL and not text.strip():
-        text = _DECLINED[any("\u4e00" <= character <= "\u9fff" for character in prepared.request.message)]
-    now = deps.clock.now()
-    sources = citations(cited, prepared.retrieval)
-    run = replace(
-        _run(deps, prepared, RunStatus.DONE, now),
-        answer=text.strip(),
-        citations=sources,
-        stop_reason=reply.stop_reason,
-        usage=reply.use,
-    )
-    record_run(_store(deps, prepared), prepared.thread, run, _messages(prepared, run, sources))
-    return Answered(run, prepared.retrieval)
-
-
-def fail(deps: AnswerDeps, prepared: Prepared, error: AlmanacError) -> Run:
-    """Records the run that failed, with the question, so that it can be looked into."""
-    now = deps.clock.now()
-    failure = Failure(error.code, error.message, error.hint)
-    run = replace(_run(deps, prepared, RunStatus.FAILED, now), error=failure)
-    record_run(_store(deps, prepared), prepared.thread, run, ())
-    return run
-
-
-def _store(deps: AnswerDeps, prepared: Prepared) -> AccountStore:
-    return deps.store.of(prepared.caller.account_id)
-
-
-def _run(deps: AnswerDeps, prepared: Prepared, status: RunStatus, now: datetime) -> Run:
-    retrieval, composition = prepared.retrieval, prepared.composition
-    sent = [reference.id for reference in composition.prompt.references]
-    context = context_items(retrieval, sent)
-    return Run(
-        id=prepared.run_id,
-        owner=prepared.caller.principal,
-        thread_id=prepared.thread.id,
-        status=status,
-        request=RunRequest(
-            prepared.request.message,
-            prepared.request.asked.document_ids,
-            prepared.request.asked.knowledge_base_ids,
-        ),
-        created_at=prepared.started,
-        finished_at=now,
-        model=deps.answer_model.name,
-        retrieval=RunRetrieval(
-            retrieval.status, retrieval.query, retrieval.covered, retrieval.tokens, retrieval.detail
-        ),
-        context=context,
-        document_ids=tuple(dict.fromkeys(item.document_id for item in context)),
-        sections=tuple(SectionTokens(s.kind.value, s.tokens) for s in composition.sections),
-        prompt_tokens=composition.tokens,
-        timing=RunTiming(
-            retrieval=_milliseconds(prepared.started, prepared.composed),
-            model=_milliseconds(prepared.composed, now),
-            total=_milliseconds(prepared.started, now),
-        ),
-    )
-
-
-def _messages(prepared: Prepared, run: Run, sources: tuple[Citation, ...]) -> tuple[Message, Message]:
-    quoted = tuple(dict.fromkeys(citation.document_id for citation in sources))
-    return (
-        Message(new_id("msg"), 0, TurnRole.USER, prepared.request.message, prepared.started, run.id),
-        Message(
-            new_id("msg"),
-            0,
-            TurnRole.ASSISTANT,
-            run.answer,
-            run.finished_at,
-            run.id,
-            citations=sources,
-            document_ids=quoted,
-        ),
-    )
-
-
-def _milliseconds(start: datetime, end: datetime) -> int:
-    return round((end - start).total_seconds() * 1000)
+def _without_words(prepared: Prepared, reply: Reply) -> str:
+    """What stands for an answer that has none. Raises when that is the model's failure."""
+    if reply.stop_reason is not StopReason.REFUSAL:
+        raise ModelUnavailableError(f"{prepared.model} gave no answer; it stopped for {reply.stop_reason}.")
+    return _DECLINED[any("\u4e00" <= character <= "\u9fff" for character in prepared.message)]

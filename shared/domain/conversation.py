@@ -62,8 +62,11 @@ class Message:
 
 
 class RunStatus(StrEnum):
+    """`failed` and `cancelled` keep what was written until then."""
+
     DONE = "done"
     FAILED = "failed"
+    CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True, slots=True)

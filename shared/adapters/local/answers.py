@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice, pairwise, zip_longest
 from math import log
@@ -77,6 +77,12 @@ class ExtractiveAnswers:
         chosen = _choose(shortlist, _scores(meaning, lexical))
         use = TokenUse(self.name, embedded.use.input + question.use.input, 0)
         return Reply(_written(chosen, prompt.references, language), use)
+
+    def stream(self, prompt: Prompt) -> Generator[str | Reply, None, None]:
+        """Line by line: nothing is known before all is."""
+        reply = self.answer(prompt)
+        yield from reply.text.splitlines(keepends=True)
+        yield reply
 
 
 def _language(question: str) -> str:

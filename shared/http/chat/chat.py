@@ -52,8 +52,7 @@ def post_chat(deps: ChatDeps, call: Call[ChatBody, NoParams]) -> AnswerView:
     from shared.answer.flow import answer
     from shared.retrieve.flow import retrieve
 
-    answered = answer(deps, call.caller, chat_request(call.body), partial(retrieve, deps))
-    return AnswerView.of(answered.run)
+    return AnswerView.of(answer(deps, call.caller, chat_request(call.body), partial(retrieve, deps)))
 
 
 def chat_request(body: ChatBody) -> ChatRequest:

@@ -1,0 +1,137 @@
+"""What is kept of an answer: the run, and its messages in the thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol
+
+from shared.answer.cite import citations, context_items
+from shared.answer.threads import record_run
+from shared.context.flow import Composition
+from shared.domain.accounts import Caller
+from shared.domain.conversation import (
+    Citation,
+    Message,
+    Run,
+    RunRequest,
+    RunRetrieval,
+    RunStatus,
+    RunTiming,
+    SectionTokens,
+    Thread,
+)
+from shared.domain.errors import AlmanacError
+from shared.domain.ids import new_id
+from shared.domain.knowledge import Failure
+from shared.domain.models import Reply, TurnRole
+from shared.domain.retrieval import Retrieval
+from shared.ports import Clock, Store
+from shared.retrieve.scope import Asked
+
+
+class RecordDeps(Protocol):
+    @property
+    def store(self) -> Store: ...
+    @property
+    def clock(self) -> Clock: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Everything before the model is called: what will be sent, and why."""
+
+    run_id: str
+    caller: Caller
+    message: str
+    asked: Asked
+    thread: Thread
+    retrieval: Retrieval
+    composition: Composition
+    model: str
+    started: datetime
+    composed: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What reached the reader: `text`, and the ids cited in it, number 1 first."""
+
+    text: str
+    cited: tuple[str, ...]
+
+
+def record_answer(deps: RecordDeps, prepared: Prepared, written: Written, reply: Reply) -> Run:
+    """A whole answer, with both messages."""
+    run = _run(prepared, RunStatus.DONE, written, deps.clock.now())
+    run = replace(run, stop_reason=reply.stop_reason, usage=reply.use)
+    return _stored(deps, prepared, run)
+
+
+def record_break(deps: RecordDeps, prepared: Prepared, written: Written, error: AlmanacError | None) -> Run:
+    """An answer that broke off: with an error, or, without one, because the reader left. What was written
+    until then stays in the thread; where nothing was, the run alone is kept, to be looked into."""
+    status = RunStatus.CANCELLED if error is None else RunStatus.FAILED
+    run = _run(prepared, status, written, deps.clock.now())
+    if error is not None:
+        run = replace(run, error=Failure(error.code, error.message, error.hint))
+    return _stored(deps, prepared, run)
+
+
+def _stored(deps: RecordDeps, prepared: Prepared, run: Run) -> Run:
+    messages = _messages(prepared, run) if run.answer else ()
+    record_run(deps.store.of(prepared.caller.account_id), prepared.thread, run, messages)
+    return run
+
+
+def _run(prepared: Prepared, status: RunStatus, written: Written, now: datetime) -> Run:
+    retrieval, composition = prepared.retrieval, prepared.composition
+    context = context_items(retrieval, (reference.id for reference in composition.prompt.references))
+    return Run(
+        id=prepared.run_id,
+        owner=prepared.caller.principal,
+        thread_id=prepared.thread.id,
+        status=status,
+        request=RunRequest(prepared.message, prepared.asked.document_ids, prepared.asked.knowledge_base_ids),
+        created_at=prepared.started,
+        finished_at=now,
+        model=prepared.model,
+        retrieval=RunRetrieval(
+            retrieval.status, retrieval.query, retrieval.covered, retrieval.tokens, retrieval.detail
+        ),
+        context=context,
+        document_ids=tuple(dict.fromkeys(item.document_id for item in context)),
+        sections=tuple(SectionTokens(s.kind.value, s.tokens) for s in composition.sections),
+        prompt_tokens=composition.tokens,
+        answer=written.text.strip(),
+        citations=citations(written.cited, retrieval),
+        timing=RunTiming(
+            retrieval=_milliseconds(prepared.started, prepared.composed),
+            model=_milliseconds(prepared.composed, now),
+            total=_milliseconds(prepared.started, now),
+        ),
+    )
+
+
+def _messages(prepared: Prepared, run: Run) -> tuple[Message, Message]:
+    """The thread numbers them when it takes them in."""
+    asked = Message(new_id("msg"), 0, TurnRole.USER, prepared.message, prepared.started, run.id)
+    answered = Message(
+        new_id("msg"),
+        0,
+        TurnRole.ASSISTANT,
+        run.answer,
+        run.finished_at,
+        run.id,
+        citations=run.citations,
+        document_ids=_quoted(run.citations),
+    )
+    return asked, answered
+
+
+def _quoted(sources: tuple[Citation, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(citation.document_id for citation in sources))
+
+
+def _milliseconds(start: datetime, end: datetime) -> int:
+    return round((end - start).total_seconds() * 1000)
