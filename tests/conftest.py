@@ -14,8 +14,8 @@ from hypothesis import settings
 from emulators.firestore.server import FirestoreEmulator
 from shared.adapters.firestore.store import FirestoreStore, connect
 
-# A shared machine is slow now and then, which is no finding. In CI the cases are the same in every run, so that
-# a change is judged by itself; elsewhere they are new ones each time, which is how faults are found.
+# A shared machine is slow now and then, which is no finding. In CI the cases are the same in every run, so
+# that a change is judged by itself; elsewhere they are new each time, which is how faults are found.
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
