@@ -12,6 +12,7 @@ from shared.context.flow import Composition
 from shared.domain.accounts import Caller
 from shared.domain.conversation import (
     Citation,
+    ContextItem,
     Message,
     Run,
     RunRequest,
@@ -78,6 +79,18 @@ def record_break(deps: RecordDeps, prepared: Prepared, written: Written, error: 
     return _stored(deps, prepared, run)
 
 
+def retrieval_of(prepared: Prepared) -> RunRetrieval:
+    """How retrieval went, as a run keeps it."""
+    found = prepared.retrieval
+    return RunRetrieval(found.status, found.query, found.covered, found.tokens, found.detail)
+
+
+def context_of(prepared: Prepared) -> tuple[ContextItem, ...]:
+    """What stands in the prompt, as a run keeps it."""
+    sent = (reference.id for reference in prepared.composition.prompt.references)
+    return context_items(prepared.retrieval, sent)
+
+
 def _stored(deps: RecordDeps, prepared: Prepared, run: Run) -> Run:
     messages = _messages(prepared, run) if run.answer else ()
     record_run(deps.store.of(prepared.caller.account_id), prepared.thread, run, messages)
@@ -85,8 +98,8 @@ def _stored(deps: RecordDeps, prepared: Prepared, run: Run) -> Run:
 
 
 def _run(prepared: Prepared, status: RunStatus, written: Written, now: datetime) -> Run:
-    retrieval, composition = prepared.retrieval, prepared.composition
-    context = context_items(retrieval, (reference.id for reference in composition.prompt.references))
+    composition = prepared.composition
+    context = context_of(prepared)
     return Run(
         id=prepared.run_id,
         owner=prepared.caller.principal,
@@ -96,15 +109,13 @@ def _run(prepared: Prepared, status: RunStatus, written: Written, now: datetime)
         created_at=prepared.started,
         finished_at=now,
         model=prepared.model,
-        retrieval=RunRetrieval(
-            retrieval.status, retrieval.query, retrieval.covered, retrieval.tokens, retrieval.detail
-        ),
+        retrieval=retrieval_of(prepared),
         context=context,
         document_ids=tuple(dict.fromkeys(item.document_id for item in context)),
         sections=tuple(SectionTokens(s.kind.value, s.tokens) for s in composition.sections),
         prompt_tokens=composition.tokens,
         answer=written.text.strip(),
-        citations=citations(written.cited, retrieval),
+        citations=citations(written.cited, prepared.retrieval),
         timing=RunTiming(
             retrieval=_milliseconds(prepared.started, prepared.composed),
             model=_milliseconds(prepared.composed, now),

@@ -158,7 +158,7 @@ def _responses(route: AnyRoute, refs: dict[_Key, Schema]) -> dict[str, Any]:
         responses[str(status)] = {"description": route.summary}
         if model is not None:
             schema = refs[(model, "serialization")]
-            responses[str(status)]["content"] = {"application/json": {"schema": schema}}
+            responses[str(status)]["content"] = {route.media_type: {"schema": schema}}
     problem = {"schema": refs[(Problem, "serialization")]}
     responses["default"] = {"description": "A problem.", "content": {MEDIA_TYPE: problem}}
     return responses

@@ -18,10 +18,10 @@ class InternalError(AlmanacError):
     """What is shown of an error that nobody expected: nothing."""
 
 
-def respond(error: AlmanacError, request_id: str) -> Response:
-    """The response that tells a client of an error."""
+def describe(error: AlmanacError, request_id: str) -> Problem:
+    """What a client is told of an error."""
     fields = error.fields if isinstance(error, InvalidRequestError) else ()
-    problem = Problem(
+    return Problem(
         type=f"urn:almanac:problem:{error.code}",
         title=error.title,
         status=error.status,
@@ -31,6 +31,11 @@ def respond(error: AlmanacError, request_id: str) -> Response:
         request_id=request_id,
         errors=tuple(FieldProblem(field=name, message=text) for name, text in fields) or None,
     )
+
+
+def respond(error: AlmanacError, request_id: str) -> Response:
+    """The response that tells a client of an error."""
+    problem = describe(error, request_id)
     response = Response(
         problem.model_dump_json(exclude_none=True), status=error.status, content_type=MEDIA_TYPE
     )

@@ -74,7 +74,8 @@ class Route(Generic[S, B, Q]):
 
     `permission` None asks only for a verified caller, `public` not even that. `body` is the model of a JSON
     body, `form` of a multipart one with a file; a route may take either. `response` documents the answer of
-    `status`, `also` those of other statuses. `secret` marks an answer that is not kept for repeats.
+    `status`, `also` those of other statuses; `media_type` is that of the answer. `secret` marks an answer
+    that is not kept for repeats.
     """
 
     method: str
@@ -89,6 +90,7 @@ class Route(Generic[S, B, Q]):
     response: type[BaseModel] | None = None
     status: int = 200
     also: tuple[tuple[int, type[BaseModel]], ...] = ()
+    media_type: str = "application/json"
     secret: bool = False
     max_body: int = 2 * MIB
     max_file: int = 10 * MIB

@@ -2,119 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from emulators.models.script import Fault
 from emulators.models.server import ModelStubs
-from shared.adapters.anthropic_models import AnthropicAnswers
-from shared.adapters.gateway import Gateway
 from shared.adapters.local.answers import ExtractiveAnswers
 from shared.adapters.local.embedder import UseEmbedder
 from shared.domain.errors import TransientError
-from shared.domain.models import Prompt, Reply, TokenUse
-from shared.http.app import HttpApp
-from shared.http.chat.routes import ROUTES
-from shared.ports import AnswerModel, Query
+from shared.ports import Query
 from shared.records import MESSAGES, RUNS, THREADS
-from shared.tenancy.authenticate import Authenticator
-from tests.flows.api_stack import Api, Stack, Tenant, created, problem, stack_on
-from tests.flows.workbench import ScriptedEmbedder, Workbench
-from tests.http_client import client_of
-
-HANDBOOK = """# Leave
-
-Every employee has twenty six days of annual leave in a calendar year.
-
-# Pumps
-
-The drainage pump in hall seven is serviced every spring by the plumbing crew.
-
-| Grade | Bonus |
-|---|---|
-| Senior | 500 euros |
-| Lead | 900 euros |
-"""
-LEAVE_QUESTION = "How many days of annual leave has every employee?"
-
-
-@dataclass
-class ScriptedAnswers:
-    """`ports.AnswerModel`: says what it is told to, and keeps the prompts."""
-
-    name: str = "scripted"
-    replies: list[str] = field(default_factory=list)
-    prompts: list[Prompt] = field(default_factory=list)
-
-    def answer(self, prompt: Prompt) -> Reply:
-        self.prompts.append(prompt)
-        return Reply(self.replies.pop(0), TokenUse(self.name, 10, 5))
-
-
-@dataclass
-class ChatBench(Workbench):
-    answer_model: AnswerModel = field(default_factory=ScriptedAnswers)
-
-
-@dataclass(frozen=True)
-class Chat:
-    bench: ChatBench
-    stack: Stack
-    tenant: Tenant
-
-    def of(self, api: Api) -> Api:
-        """The chat function as the same key sees it."""
-        app = HttpApp(
-            ROUTES,
-            self.bench,
-            authenticate=Authenticator(self.bench.store, self.bench.clock),
-            store=self.bench.store,
-            clock=self.bench.clock,
-        )
-        return Api(client_of(app), api.token)
-
-    def base(self, name: str = "Handbook", **fields: object) -> dict[str, Any]:
-        body = {"name": name, "type": "files", "is_auto_context": True, **fields}
-        return created(self.tenant.admin("POST", "/v1/knowledge-bases", body))
-
-    def upload(self, base: dict[str, Any], text: str, name: str = "handbook.md") -> dict[str, Any]:
-        path = f"/v1/knowledge-bases/{base['id']}/documents"
-        document = created(self.tenant.admin.upload(path, text.encode(), name))
-        self.stack.ingest(self.tenant, document)
-        return document
-
-
-@pytest.fixture(scope="module")
-def stubs() -> Iterator[ModelStubs]:
-    with ModelStubs() as running:
-        yield running
-
-
-@pytest.fixture
-def chat(bench: Workbench, stubs: ModelStubs) -> Chat:
-    """An account with one document, answered by the real SDK on the provider's stub."""
-    stubs.anthropic.reset()
-    gateway = Gateway("Anthropic", sleep=lambda _: None)
-    model = AnthropicAnswers(
-        api_key="k", base_url=stubs.anthropic_url, model="claude-sonnet-5-5", gateway=gateway
-    )
-    whole = ChatBench(bench.store, bench.uploads, bench.derived, answer_model=model)
-    stack = stack_on(whole)
-    return Chat(whole, stack, stack.tenant())
-
-
-@pytest.fixture
-def scripted(chat: Chat) -> ScriptedAnswers:
-    chat.bench.answer_model = ScriptedAnswers()
-    return chat.bench.answer_model
-
-
-def passage_id(chat: Chat, query: str = LEAVE_QUESTION) -> str:
-    found = created(chat.of(chat.tenant.admin)("POST", "/v1/retrieve", {"query": query}))
-    return str(found["passages"][0]["id"])
+from tests.flows.api_stack import created, problem
+from tests.flows.chat_stack import HANDBOOK, LEAVE_QUESTION, Chat, ScriptedAnswers, passage_id
+from tests.flows.workbench import ScriptedEmbedder
 
 
 def test_an_answer_cites_what_it_rests_on(chat: Chat) -> None:

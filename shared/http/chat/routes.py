@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shared.http.chat import chat, retrieve, threads
+from shared.http.chat import chat, retrieve, stream, threads
 from shared.http.health import HEALTH
 from shared.http.routes import AnyRoute
 
-ROUTES: tuple[AnyRoute, ...] = (HEALTH, *chat.ROUTES, *retrieve.ROUTES, *threads.ROUTES)
+ROUTES: tuple[AnyRoute, ...] = (HEALTH, *chat.ROUTES, *stream.ROUTES, *retrieve.ROUTES, *threads.ROUTES)
