@@ -13,17 +13,15 @@ import unicodedata
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, replace
+
+from shared.domain.sentences import split_sentences
 
 _HASHED = 48  # characters behind a place that decide its hash
 _JOINERS = {"\u200d", "\ufe0e", "\ufe0f"}
 _SKIN_TONES = range(0x1F3FB, 0x1F400)
 _FLAGS = range(0x1F1E6, 0x1F200)
 
-# The end of a sentence, with its closing quotes: Latin marks need a blank behind them, CJK ones do not.
-_SENTENCE = re.compile(
-    r"[.!?…؟۔։][\"'”’»)\]]*(?=\s+[^a-z\s])\s+|[。！？；｡][”’」』）)\"']*\s*|[।॥]\s*",
-)
 _LINE_ENDS = re.compile(r"\n\s*")
 _BLANKS = re.compile(r"\s+")
 
@@ -40,21 +38,26 @@ class Places:
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """In characters: a piece ends between `low` and `high` where there is a place; else at the last good
-    place from `floor` on. A row or line that is longer may stay whole up to `stretch`."""
+    place from `floor` on. A row or line that is longer may stay whole up to `stretch`. What is left at the
+    end has `tail` or more."""
 
     floor: int
     low: int
     high: int
     stretch: int
+    tail: int
 
     def scaled(self, factor: float) -> Sizes:
-        return Sizes(
-            *(max(1, int(size * factor)) for size in (self.floor, self.low, self.high, self.stretch))
-        )
+        return Sizes(*(max(1, int(size * factor)) for size in astuple(self)))
 
     def less(self, overhead: int) -> Sizes:
         """The same with `overhead` characters repeated in front of the piece."""
-        return Sizes(*(max(1, size - overhead) for size in (self.floor, self.low, self.high, self.stretch)))
+        return Sizes(*(max(1, size - overhead) for size in astuple(self)))
+
+    def before(self, left: int) -> Sizes:
+        """The same where `left` characters are left, more than fit: the last ones make a piece, too."""
+        high = max(min(self.high, left - self.tail), 1)
+        return replace(self, floor=min(self.floor, high), low=min(self.low, high), high=high)
 
 
 @dataclass(slots=True)
@@ -85,7 +88,8 @@ class Cutter:
         factor = 1.0
         while True:
             now = sizes.scaled(factor)
-            stop = end if end - at <= now.high else self._choose(at, end, now)
+            left = end - at
+            stop = end if left <= now.high else self._choose(at, end, now.before(left))
             over = fit(stop)
             if over <= 1 or stop - at <= 1:
                 return stop
@@ -158,7 +162,7 @@ class Cutter:
 
     def _sentence_ends(self) -> list[int]:
         if self._sentences is None:
-            self._sentences = [match.end() for match in _SENTENCE.finditer(self.text)]
+            self._sentences = [sentence.start for sentence in split_sentences(self.text)]
         return self._sentences
 
     def _between_characters(self, at: int) -> bool:

@@ -23,7 +23,7 @@ TARGET = 40_000
 MAXIMUM = 44_000
 # Small sections stop joining here: wide enough that a new one moves only its neighbours' boundaries.
 _JOINED = 2 * MINIMUM
-_SIZES = Sizes(floor=MINIMUM, low=TARGET - 8_000, high=MAXIMUM, stretch=MAXIMUM)
+_SIZES = Sizes(floor=MINIMUM, low=TARGET - 8_000, high=MAXIMUM, stretch=MAXIMUM, tail=MINIMUM)
 # A header row that would fill half of every part is not repeated.
 _LONGEST_LEAD = TARGET // 2
 _TITLES = 3  # headings that make the title of joined sections

@@ -20,7 +20,7 @@ from shared.ingest.chunk import pages_of, section_paths, shared_path, trimmed
 from shared.ports import TokenCounter
 
 OVERLAP = 200
-_SIZES = Sizes(floor=400, low=600, high=1_400, stretch=4_000)
+_SIZES = Sizes(floor=400, low=600, high=1_400, stretch=4_000, tail=150)
 # A section of this weight has windows of its own, so that a citation names its heading and page. A character
 # of Chinese, Japanese or Korean says about as much as three letters.
 _OWN = 150
@@ -129,15 +129,29 @@ class _ChunkWindows:
                 yield window
 
     def _window(self, before: int, at: int, stop: int) -> _Window:
-        """The piece `[at, stop)` with its overlap, which does not reach beyond the piece before."""
-        start = self._cutter.overlap(at, self._overlap, before) if before < at else at
+        """The piece `[at, stop)` with its overlap; where the model takes so little that the overlap would be
+        most of it, with less."""
+        overlaps = [self._overlap]
+        if stop - at < 2 * self._overlap:
+            overlaps += [self._overlap // 4, 0]
+        for overlap in overlaps:
+            window = self._with_overlap(before, at, stop, overlap)
+            if self._tokens(window) <= self._max:
+                break
+        return window
+
+    def _with_overlap(self, before: int, at: int, stop: int, overlap: int) -> _Window:
+        """The overlap does not reach beyond the piece before."""
+        start = self._cutter.overlap(at, overlap, before) if overlap and before < at else at
         start, end = trimmed(self._chunk.text, start, stop)
         header = next(((t.start, t.lead) for t in self._tables if t.lead and t.lead <= start < t.end), None)
         return _Window(start, end, header, self._path(at, stop))
 
     def _over(self, before: int, at: int, stop: int) -> float:
-        window = self._window(before, at, stop)
-        return self._count(embedding_text(window.path, window.text(self._chunk))) / self._max
+        return self._tokens(self._window(before, at, stop)) / self._max
+
+    def _tokens(self, window: _Window) -> int:
+        return self._count(embedding_text(window.path, window.text(self._chunk)))
 
     def _path(self, start: int, end: int) -> _Path:
         """The path of the section that most of the text belongs to, else what all its sections share."""
