@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from shared.ingest.extract.language import common_language
 
 _SAMPLE = 64 * 1024
-_FEW = 6  # high bytes; so few tell nothing, and the commonest code page is the best guess
+_FEW = 3  # high bytes; so few tell nothing, and the commonest code page is the best guess
 _ENOUGH = 0.45  # of an East Asian reading's score
 
 # The commonest characters, which are a third to a half of any running text. A wrong reading of other bytes
@@ -88,9 +89,7 @@ def _score(text: str, page: _EastAsian) -> float:
     return 0.5 * usual / len(words) + 0.5 * common / len(words)
 
 
-_INSIDE = re.compile(
-    r"(?<=[^\W\d_])[^\w\s\-'’.,;:!?\"()/&@“”]+(?=[^\W\d_])|(?<=[a-zà-öø-ÿ])[A-ZÀ-ÖØ-Þ](?=[a-z])"
-)
+_SIGN_INSIDE = re.compile(r"(?<=[^\W\d_])[^\w\s\-'’.,;:!?\"()/&@“”]+(?=[^\W\d_])")
 _ASCII_WORDS = re.compile(rb"[A-Za-z\x80-\xff]+")
 _WESTERN = ("cp1252", "mac_roman", "cp850")
 _FAMILIES = {
@@ -120,11 +119,14 @@ def single_byte(data: bytes) -> str:
 
 
 def _best(data: bytes, encodings: tuple[str, ...]) -> str:
-    """The reading with the fewest signs and capitals inside words."""
-    readings = [data.decode(encoding, "replace") for encoding in encodings]
-    return min(
-        readings, key=lambda text: len(_INSIDE.findall(text[:_SAMPLE])) + text[:_SAMPLE].count("\ufffd")
-    )
+    """The reading with the fewest signs and capitals inside words; the first of equals."""
+    return min((data.decode(encoding, "replace") for encoding in encodings), key=_oddities)
+
+
+def _oddities(text: str) -> int:
+    sample = text[:_SAMPLE]
+    capitals = sum(1 for before, after in pairwise(sample) if before.islower() and after.isupper())
+    return capitals + len(_SIGN_INSIDE.findall(sample)) + sample.count("\ufffd")
 
 
 def _measured(data: bytes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shared.domain.errors import NoTextError
+from shared.domain.errors import NoTextError, UnsafeFileError
 from shared.domain.knowledge import Coverage
 from shared.domain.text import Extraction
 from shared.ingest.extract.decode import decode_html
@@ -39,7 +39,7 @@ def _visible(text: str) -> tuple[HtmlElement, bool]:
     """A page's tree without what it does not show, and whether some of that was disguised."""
     tree = parse(text)
     disguised = drop_hidden(tree)
-    for element in list(tree.iter(*(DROPPED - {"img", "title"}))):
+    for element in list(tree.iter(*(DROPPED - {"head", "img", "title"}))):
         element.drop_tree()
     return tree, disguised
 
@@ -48,12 +48,20 @@ def parse(text: str) -> HtmlElement:
     """The tree of a page, comments and processing instructions left out."""
     from lxml import etree, html
 
-    parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=False)
+    # Without `huge_tree` the parser drops, without a word, what is nested more than 256 deep. HTML has no
+    # entities to expand, and this process has a limit of memory.
+    parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     source = _XML_HEAD.sub("", text).replace("\0", "").encode("utf-8", "surrogatepass")
     try:
         tree = html.document_fromstring(source, parser=parser)
     except etree.ParserError:
         raise NoTextError("The page is empty") from None
+    except etree.XMLSyntaxError as error:
+        # It forgives any markup; what is left are its own limits and those of memory.
+        raise UnsafeFileError(f"The page takes more memory than a file may ({error.msg})") from None
+    for entry in parser.error_log:
+        if entry.level == etree.ErrorLevels.FATAL:
+            raise UnsafeFileError(f"The page was not read to its end: {entry.message}")
     return tree
 
 

@@ -18,7 +18,7 @@ from shared.ingest.extract.hints import Hints
 from shared.ingest.extract.readers import read
 from shared.ingest.extract.serialize import dump_extraction
 
-_DEPTH = 4_000  # of Python calls: markup nests, and parsers of markup recurse
+_DEPTH = 20_000  # of Python calls: markup nests, and parsers of markup recurse
 
 
 def main() -> None:
