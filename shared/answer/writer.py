@@ -13,7 +13,10 @@ from collections.abc import Container
 from shared.domain.plaintext import visible
 
 _IDS = r"[A-Za-z0-9_-]{1,64}"
-_MARKER = re.compile(rf"(?P<blank>[ \t]*)\[\[[ \t]*(?P<ids>{_IDS}(?:[ \t]*[,;][ \t]*{_IDS})*)[ \t]*\]\]")
+_MARKER = re.compile(
+    rf"(?P<blank>[ \t]*)\[\[[ \t]*(?P<ids>{_IDS}(?:[ \t]*[,;][ \t]*{_IDS})*)[ \t]*\]\]"
+    r"(?P<closed>(?=\s|\Z|[.,;:)]+(?:\s|\Z)|[。，；：！？）]))?"
+)
 _ID = re.compile(_IDS)
 _CUT_MARKER = re.compile(r"[ \t]*\[\[[A-Za-z0-9_,; \t-]*\]?\Z")
 
@@ -21,17 +24,24 @@ _CUT_MARKER = re.compile(r"[ \t]*\[\[[A-Za-z0-9_,; \t-]*\]?\Z")
 _FENCE = re.compile(r"(?P<mark>`{3,}|~{3,})(?P<rest>[^`]*)\Z")
 _CODE_SPAN = re.compile(r"(?<![\\`])(?P<ticks>`+)(?!`)(?P<code>.*?[^`])(?P=ticks)(?!`)")
 
+_TICK = re.compile(r"(?P<slashes>\\*)`")
+
 _IMAGE = re.compile(
     r"!\[(?P<alt>[^\[\]]{0,500})\](?:\((?:[^()]|\([^()]{0,500}\)){0,2000}\)|\[[^\[\]]{0,200}\])?"
 )
 _LINK = re.compile(r"(?<!\[)\[(?P<words>[^\[\]]{1,500})\]\((?:[^()]|\([^()]{0,500}\)){0,2000}\)")
-_HALF_LINK = re.compile(r"\](?=\()|(?<!\])\](?=:)")
-_BRACKETED_ADDRESS = re.compile(r"<(?P<address>[a-z][a-z0-9+.-]{1,20}:[^<>\s]{1,2000})>", re.IGNORECASE)
-_HTML = re.compile(r"<!--[^<>]{0,2000}-->|</?[A-Za-z][^<>]{0,1000}>")
+_HALF_LINK = re.compile(r"\](?=[(:])")
+_SCHEME = r"[a-z][a-z0-9+.-]{1,20}"
+_BRACKETED_ADDRESS = re.compile(rf"<(?P<address>{_SCHEME}:[^<>\s]{{1,2000}})>", re.IGNORECASE)
+_HTML = re.compile(
+    rf"<!--[^<>]{{0,2000}}-->|<(?!(?i:{_SCHEME}):[^<>\s]{{1,2000}}>)/?[A-Za-z][^<>]{{0,2000}}>"
+)
+# Stands where something was taken out, as long as what stood on its two sides must not be read together.
+_GAP = "\0"
 _OPENING = re.compile(r"<(?=[A-Za-z/!?])")
 _ADDRESS = re.compile(
-    r"(?<![A-Za-z0-9`])(?:[a-z][a-z0-9+.-]{1,20}://|www\.|javascript:|data:(?=\w+/)|vbscript:)"
-    r"[^\s<>`\"'()\[\]{}|\\，。；：！？、（）【】「」]{0,2000}[^\s<>`\"'()\[\]{}|\\，。；：！？、（）【】「」.,;:!?]",
+    rf"(?<![A-Za-z0-9`\\])(?:{_SCHEME}://|www\.|javascript:|data:(?=\w+/)|vbscript:|mailto:|xmpp:)"
+    r"(?:(?!&lt;)[^\s<>`\"'()\[\]{}|\\，。；：！？、（）【】「」]){0,2000}[^\s<>`\"'()\[\]{}|\\，。；：！？、（）【】「」.,;:!?&]",
     re.IGNORECASE,
 )
 
@@ -90,45 +100,68 @@ class AnswerWriter:
         cleaned, end = "", 0
         text = visible(text)
         for span in _CODE_SPAN.finditer(text):
-            cleaned += self._clean_prose(text[end : span.start()]) + span[0]
+            cleaned = _apart(_apart(cleaned, self._clean_prose(text[end : span.start()])), span[0])
             end = span.end()
-        return cleaned + self._clean_prose(text[end:])
+        return _apart(cleaned, self._clean_prose(text[end:]))
 
     def _clean_prose(self, text: str) -> str:
-        text = text.replace("`", r"\`")
-        text = _LINK.sub(r"\g<words>", _IMAGE.sub(r"\g<alt>", text))
-        text = _HTML.sub("", _BRACKETED_ADDRESS.sub(r"\g<address>", text))
+        text = _HTML.sub(_GAP, _TICK.sub(_escaped_tick, text))
+        text = _OPENING.sub("&lt;", _BRACKETED_ADDRESS.sub(rf"{_GAP}\g<address>{_GAP}", text))
+        text = _LINK.sub(rf"{_GAP}\g<words>{_GAP}", _IMAGE.sub(rf"{_GAP}\g<alt>{_GAP}", text))
+        text = _MARKER.sub(self._numbered, text).replace(_GAP, "")
         text = _HALF_LINK.sub("] ", _OPENING.sub("&lt;", text))
-        return _MARKER.sub(self._numbered, _ADDRESS.sub(r"`\g<0>`", text))
+        return _ADDRESS.sub(r"`\g<0>`", text)
 
     def _numbered(self, marker: re.Match[str]) -> str:
+        """The numbers. Where none is known the marker goes, and what stood on its two sides stays apart."""
         numbers: dict[int, None] = {}
         for name in _ID.findall(marker["ids"]):
             if name in self._known:
                 numbers[self._numbers.setdefault(name, len(self._numbers) + 1)] = None
-        return marker["blank"] + "".join(f"[{number}]" for number in numbers) if numbers else ""
+        if numbers:
+            return marker["blank"] + "".join(f"[{number}]" for number in numbers)
+        return "" if marker["closed"] is not None else " "
+
+
+def _escaped_tick(tick: re.Match[str]) -> str:
+    """One that is escaped already stays so: one backslash more would escape the backslash instead."""
+    return tick[0] if len(tick["slashes"]) % 2 else f"{tick['slashes']}\\`"
+
+
+def _apart(left: str, right: str) -> str:
+    """Two pieces one after the other; backticks that meet would make one longer mark of two, and a backslash
+    would undo one."""
+    return f"{left} {right}" if left.endswith(("`", "\\")) and right.startswith("`") else left + right
 
 
 def _safe_cut(line: str) -> int:
-    """Where the last blank is that stands outside of everything open: up to there the line is settled."""
-    text = _CODE_SPAN.sub(lambda span: "x" * len(span[0]), line)
+    """Where the last blanks begin that stand outside of everything open: up to there the line is settled."""
+    text = _masked(_CODE_SPAN, line).partition("`")[0]
+    text = _masked(_BRACKETED_ADDRESS, _masked(_HTML, text))
     cut = brackets = parentheses = 0
-    tag = False
-    for at, character in enumerate(text):
-        if character == "`":
-            break
-        if tag:
-            tag = character != ">"
-        elif parentheses:
+    words_end = -2
+    for at, character in enumerate(text[: _may_open(text)]):
+        if parentheses:
             parentheses += (character == "(") - (character == ")")
-        elif character == "<":
-            tag = bool(_OPENING.match(text, at))
         elif character == "[":
             brackets += 1
         elif character == "]":
+            words_end = at if brackets else -2
             brackets = max(0, brackets - 1)
-        elif character == "(" and text[at - 1 : at] == "]":
+        elif character == "(" and at == words_end + 1:
             parentheses = 1
-        elif character in " \t" and not brackets:
+        elif character in " \t" and not brackets and text[at - 1 : at] not in (" ", "\t"):
             cut = at
     return cut
+
+
+def _masked(whole: re.Pattern[str], text: str) -> str:
+    return whole.sub(lambda match: "x" * len(match[0]), text)
+
+
+def _may_open(text: str) -> int:
+    """Where a tag begins that may still be closed; the length where none does."""
+    tag = text.rfind("<")
+    if tag < 0 or ">" in text[tag:]:
+        return len(text)
+    return tag if tag == len(text) - 1 or _OPENING.match(text, tag) else len(text)

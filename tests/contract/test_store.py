@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -63,9 +64,18 @@ def test_pages_follow_one_another_without_gap_or_repeat(store: FirestoreStore) -
         assert seen == (expected[::-1] if order == "-at" else expected)
 
 
-def test_a_foreign_cursor_is_refused(store: FirestoreStore) -> None:
-    with pytest.raises(InvalidRequestError):
-        store.of("acme").find(NOTES, Query(cursor="nonsense"))
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("nonsense", "[]", "{}", '["x"]', '["x", 5]', '["x", ""]', '["x", "a/b"]', '["x", ".."]'),
+        *('[[1], "n001"]', '[{"time": 5}, "n001"]', '["\\ud800", "n001"]', f'[{2**63}, "n001"]'),
+        pytest.param("[" * 30_000, id="deep"),
+    ],
+)
+def test_a_foreign_cursor_is_refused(store: FirestoreStore, content: str) -> None:
+    for cursor in (content, base64.urlsafe_b64encode(content.encode()).decode()):
+        with pytest.raises(InvalidRequestError):
+            store.of("acme").find(NOTES, Query(order_by="text", cursor=cursor))
 
 
 def test_contending_transactions_all_count(store: FirestoreStore) -> None:

@@ -172,7 +172,10 @@ def test_names_of_files_are_cleaned(stack: Stack) -> None:
 
 @pytest.mark.parametrize(
     "metadata",
-    ["[]", "{", '{"a": {}}', '{"a": [1]}', '{"__a": 1}', '{"a b": 1}', '{"a": 1e999}', '{"a": null}'],
+    [
+        *("[]", "{", '{"a": {}}', '{"a": [1]}', '{"__a": 1}', '{"a b": 1}', '{"a": 1e999}', '{"a": null}'),
+        pytest.param("[" * 100_000, id="deep"),
+    ],
 )
 def test_metadata_is_flat_and_typed(stack: Stack, metadata: str) -> None:
     acme = stack.tenant()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import random
 import time
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from shared.adapters.firestore.codec import decode, encode, estimate_size
 from shared.domain.errors import ConflictError, InvalidRequestError, TransientError
+from shared.domain.ids import is_id
 from shared.ports import Kind, Page, Query, Transaction
 
 if TYPE_CHECKING:
@@ -239,15 +239,27 @@ def _cursor(snapshot: Any, field: str | None) -> str:
 
 
 def _parse_cursor(cursor: str) -> tuple[Any, str]:
+    """Anybody can write one, so nothing is taken from it that a query could stumble over."""
     try:
         value, name = json.loads(base64.urlsafe_b64decode(cursor.encode()))
         if isinstance(value, dict):
             value = datetime.fromisoformat(value["time"])
-    except (ValueError, KeyError, TypeError, binascii.Error) as error:
+        if not is_id(name) or not _comparable(value):
+            raise ValueError(name)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidRequestError(
             "The cursor is not one of ours.", fields=(("cursor", "not a cursor of this list"),)
         ) from error
-    return value, str(name)
+    return value, name
+
+
+def _comparable(value: object) -> bool:
+    """Whether a list can be ordered by it. Raises `ValueError` for text that is not Unicode."""
+    if isinstance(value, str):
+        value.encode()
+    elif isinstance(value, int):
+        return -(2**63) <= value < 2**63
+    return value is None or isinstance(value, str | float | datetime)
 
 
 @contextmanager

@@ -28,7 +28,7 @@ def _from_text(value: Any) -> Any:
         return value
     try:
         return json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError("must be a JSON object") from None
 
 
