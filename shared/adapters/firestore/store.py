@@ -244,13 +244,18 @@ def _parse_cursor(cursor: str) -> tuple[Any, str]:
         value, name = json.loads(base64.urlsafe_b64decode(cursor.encode()))
         if isinstance(value, dict):
             value = datetime.fromisoformat(value["time"])
-        if not is_id(name) or not _comparable(value):
-            raise ValueError(name)
+        ours = is_id(name) and _comparable(value)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InvalidRequestError(
-            "The cursor is not one of ours.", fields=(("cursor", "not a cursor of this list"),)
-        ) from error
+        raise _foreign_cursor() from error
+    if not ours:
+        raise _foreign_cursor()
     return value, name
+
+
+def _foreign_cursor() -> InvalidRequestError:
+    return InvalidRequestError(
+        "The cursor is not one of ours.", fields=(("cursor", "not a cursor of this list"),)
+    )
 
 
 def _comparable(value: object) -> bool:
