@@ -5,11 +5,14 @@ its payload: nothing is decoded, and what it weighs in memory is what it weighs 
 
     vectors        float16 [rows, dimensions]
     long_keys      uint64  [long]      sorted hashes of terms longer than two characters
-    short_keys     uint32  [short]     sorted codes of the others
     columns        uint32  [columns, rows]
     ends           uint32  [strings]   where each string ends in `text`
-    spread         uint8   [short + long]   passages that have the term, less one
-    posting_rows   uint8   [postings]  by term (short ones first), then by row
+    lead_starts    uint32  [leads + 1] where a first character's list begins in `seconds`
+    leads          uint16  [leads]     the first characters of the other terms, sorted
+    seconds        uint16  [short]     their second characters (0: none), sorted in each list
+    several        bits    [short + long]   whether more than one passage has the term (short ones first)
+    spread         uint8   [those]     how many passages have it, less one
+    posting_rows   uint8   [postings]  by term, then by row
     posting_counts uint8   [postings]  6 bits for the text, 2 for the headings
     text           uint8   [...]       UTF-8 of passage ids, then document ids, chunk ids, heading paths
                                        (JSON arrays) and languages, each once
@@ -45,8 +48,8 @@ COLUMN = {name: place for place, name in enumerate(COLUMNS)}
 # A posting names its passage in one byte.
 MAX_ROWS = 256
 
-_MAGIC = b"ALS1"
-_HEADER = struct.Struct("<4s11I16x")
+_MAGIC = b"ALS2"
+_HEADER = struct.Struct("<4s12I12x")
 _ALIGN = 8
 
 
@@ -64,6 +67,8 @@ class Sizes:
     dimensions: int
     long: int
     short: int
+    leads: int
+    several: int
     postings: int
     documents: int
     chunks: int
@@ -79,10 +84,13 @@ class Sizes:
         return (
             ("vectors", np.dtype("<f2"), self.rows * self.dimensions),
             ("long_keys", np.dtype("<u8"), self.long),
-            ("short_keys", np.dtype("<u4"), self.short),
             ("columns", np.dtype("<u4"), len(COLUMNS) * self.rows),
             ("ends", np.dtype("<u4"), self.strings),
-            ("spread", np.dtype("u1"), self.short + self.long),
+            ("lead_starts", np.dtype("<u4"), self.leads + 1),
+            ("leads", np.dtype("<u2"), self.leads),
+            ("seconds", np.dtype("<u2"), self.short),
+            ("several", np.dtype("u1"), -(-(self.short + self.long) // 8)),
+            ("spread", np.dtype("u1"), self.several),
             ("posting_rows", np.dtype("u1"), self.postings),
             ("posting_counts", np.dtype("u1"), self.postings),
             ("text", np.dtype("u1"), self.text),
@@ -101,7 +109,7 @@ class Sizes:
 def write(sizes: Sizes, arrays: dict[str, npt.NDArray[Any]]) -> bytes:
     """The payload. `arrays` holds every section under its name, as long as `sizes` says."""
     payload = bytearray(sizes.payload_bytes)
-    _HEADER.pack_into(payload, 0, _MAGIC, *astuple(sizes), 0)
+    _HEADER.pack_into(payload, 0, _MAGIC, *astuple(sizes))
     place = _HEADER.size
     for name, kind, count in sizes.sections():
         view = np.frombuffer(payload, kind, count, place)
@@ -115,7 +123,7 @@ def read(payload: bytes) -> tuple[Sizes, dict[str, npt.NDArray[Any]]]:
     if len(payload) < _HEADER.size:
         raise CorruptSegmentError(f"A segment of {len(payload)} bytes has no head.")
     magic, *numbers = _HEADER.unpack_from(payload)
-    sizes = Sizes(*numbers[:-1])
+    sizes = Sizes(*numbers)
     if magic != _MAGIC or sizes.payload_bytes != len(payload):
         raise CorruptSegmentError(
             f"A segment of {len(payload)} bytes says {magic!r} and {sizes.payload_bytes} bytes of itself."

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Mapping
 from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from shared.index.dictionary import Dictionary
 from shared.index.fences import Fence
 from shared.index.layout import COLUMN, COLUMNS, read
 from shared.index.rows import Keys, Row, Where
@@ -30,19 +31,14 @@ class LoadedSegment:
         self.rows = sizes.rows
         self.vectors: npt.NDArray[np.float16] = arrays["vectors"].reshape(sizes.rows, sizes.dimensions)
         self._sizes = sizes
-        self._long: npt.NDArray[np.uint64] = arrays["long_keys"]
-        self._short: npt.NDArray[np.uint32] = arrays["short_keys"]
         self._columns: npt.NDArray[np.uint32] = arrays["columns"].reshape(len(COLUMNS), sizes.rows)
         self._ends: npt.NDArray[np.uint32] = arrays["ends"]
         self._payload = payload
         self._text = sizes.text_start
         self.posting_rows: npt.NDArray[np.uint8] = arrays["posting_rows"]
         self.posting_counts: npt.NDArray[np.uint8] = arrays["posting_counts"]
-        starts = np.zeros(sizes.short + sizes.long + 1, dtype=np.uint32)
-        np.cumsum(arrays["spread"], dtype=np.uint32, out=starts[1:])
-        starts += np.arange(len(starts), dtype=np.uint32)  # the spread is kept less one
-        self._starts = starts
-        self.nbytes = len(payload) + starts.nbytes + _OBJECT_BYTES + _STRING_BYTES * sizes.documents
+        self.dictionary = Dictionary(arrays)
+        self.nbytes = len(payload) + self.dictionary.nbytes + _OBJECT_BYTES + _STRING_BYTES * sizes.documents
 
     @property
     def lengths(self) -> npt.NDArray[np.uint32]:
@@ -100,22 +96,6 @@ class LoadedSegment:
             (header_start, header_end) if header_end > header_start else None,
         )
 
-    def spans(self, short: npt.NDArray[np.uint32], long: Keys) -> Iterator[tuple[int, int, int]]:
-        """Where the postings of terms are: (place in `short` followed by `long`, start, end) of each that
-        the segment has."""
-        starts = self._starts
-        for keys, wanted, shift, base in (
-            (self._short, short, 0, 0),
-            (self._long, long, len(short), len(self._short)),
-        ):
-            if not len(wanted) or not len(keys):
-                continue
-            places = keys.searchsorted(wanted)
-            np.minimum(places, len(keys) - 1, out=places)
-            for found in np.flatnonzero(keys[places] == wanted).tolist():
-                term = base + int(places[found])
-                yield shift + found, int(starts[term]), int(starts[term + 1])
-
     def row(self, row: int) -> Row:
         """One passage as it was packed."""
         keys, counts = self._terms_of_rows[row]
@@ -132,8 +112,7 @@ class LoadedSegment:
     @cached_property
     def _terms_of_rows(self) -> tuple[tuple[Keys, npt.NDArray[np.uint8]], ...]:
         """Postings by row instead of by term; only a merge needs them."""
-        keys = np.concatenate([self._short.astype(np.uint64), self._long])
-        of_posting = np.repeat(keys, np.diff(self._starts))
+        of_posting = self.dictionary.keys()
         order = np.argsort(self.posting_rows, kind="stable")
         bounds = np.searchsorted(self.posting_rows[order], np.arange(1, self.rows))
         return tuple(

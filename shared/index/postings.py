@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shared.index.dictionary import ranges
 from shared.index.loaded import LoadedSegment
 from shared.index.rows import BODY_MAX, HEADING_SHIFT, is_exact, term_keys
 from shared.index.terms import QueryTerm
@@ -31,25 +32,19 @@ def postings(
     keys, owners = _keys(question)
     short_count = int(np.count_nonzero(is_exact(keys)))
     short, long = keys[:short_count].astype(np.uint32), keys[short_count:]
-    rows: list[npt.NDArray[np.uint8]] = []
+    rows: list[npt.NDArray[np.intp]] = []
+    terms: list[npt.NDArray[np.intp]] = []
     counts: list[npt.NDArray[np.uint8]] = []
-    found_terms: list[int] = []
-    firsts: list[int] = []
-    sizes: list[int] = []
     for segment, first in zip(segments, starts, strict=True):
-        for term, start, end in segment.spans(short, long):
-            rows.append(segment.posting_rows[start:end])
-            counts.append(segment.posting_counts[start:end])
-            found_terms.append(term)
-            firsts.append(first)
-            sizes.append(end - start)
-    if not sizes:
-        nothing = np.zeros(0, dtype=np.intp)
-        return Postings(nothing, nothing, nothing.astype(np.float32), nothing.astype(np.float32))
-    packed = np.concatenate(counts)
+        places, begins, ends = segment.dictionary.find(short, long)
+        where, owner = ranges(begins, ends)
+        rows.append(segment.posting_rows[where] + np.intp(first))
+        terms.append(places[owner])
+        counts.append(segment.posting_counts[where])
+    packed = np.concatenate(counts) if counts else np.zeros(0, dtype=np.uint8)
     found = Postings(
-        np.concatenate(rows).astype(np.intp) + np.repeat(np.array(firsts, dtype=np.intp), sizes),
-        np.repeat(owners[found_terms], sizes),
+        np.concatenate(rows) if rows else np.zeros(0, dtype=np.intp),
+        owners[np.concatenate(terms)] if terms else np.zeros(0, dtype=np.intp),
         (packed & BODY_MAX).astype(np.float32),
         (packed >> HEADING_SHIFT).astype(np.float32),
     )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shared.domain.ids import content_id
+from shared.index.dictionary import pack_dictionary
 from shared.index.layout import COLUMNS, MAX_ROWS, Sizes, write
 from shared.index.loaded import LoadedSegment
 from shared.index.rows import IndexPassage, Row, is_exact, row_of
@@ -143,6 +144,8 @@ class _Tally:
         self._postings = 0
         self._short: set[int] = set()
         self._long: set[int] = set()
+        self._leads: set[int] = set()
+        self._several: set[int] = set()
 
     def add(self, row: Row) -> tuple[int, int, int, int]:
         """Places of the row's document, chunk, heading path and language (from 1; 0 for none)."""
@@ -152,8 +155,13 @@ class _Tally:
         self._dimensions = row.vector.size
         self._postings += len(row.keys)
         exact = int(np.count_nonzero(is_exact(row.keys)))  # the keys are sorted
-        self._short.update(row.keys[:exact].tolist())
-        self._long.update(row.keys[exact:].tolist())
+        for known, keys in (
+            (self._short, row.keys[:exact].tolist()),
+            (self._long, row.keys[exact:].tolist()),
+        ):
+            self._several |= known.intersection(keys)
+            known.update(keys)
+        self._leads.update((row.keys[:exact] >> np.uint64(16)).tolist())
         return (
             self.documents.place(where.document_id),
             self.chunks.place(where.chunk_id),
@@ -168,6 +176,8 @@ class _Tally:
             self._dimensions,
             len(self._long),
             len(self._short),
+            len(self._leads),
+            len(self._several),
             self._postings,
             len(self.documents.places),
             len(self.chunks.places),
@@ -190,17 +200,13 @@ def _payload(rows: Sequence[Row]) -> bytes:
     counts = np.concatenate([row.counts for row in rows])
     owners = np.repeat(np.arange(len(rows), dtype=np.uint8), [len(row.keys) for row in rows])
     order = np.argsort(keys, kind="stable")  # by term; rows stay in order
-    distinct, spread = np.unique(keys, return_counts=True)
-    exact = is_exact(distinct)
     return write(
         tally.sizes(),
         {
             "vectors": np.concatenate([row.vector for row in rows]),
-            "long_keys": distinct[~exact],
-            "short_keys": distinct[exact].astype(np.uint32),
+            **pack_dictionary(keys),
             "columns": columns,
             "ends": np.cumsum([len(string) for string in strings], dtype=np.uint32),
-            "spread": (spread - 1).astype(np.uint8),
             "posting_rows": owners[order],
             "posting_counts": counts[order],
             "text": np.frombuffer(b"".join(strings), np.uint8),

@@ -48,7 +48,9 @@ def test_a_term_is_found_where_it_stands(given_passages: list[IndexPassage], ter
     exact = key < 2**32
     found = {
         int(row): (int(count) & BODY_MAX, int(count) >> 6)
-        for _, start, end in loaded.spans(key[exact].astype(np.uint32), key[~exact])
+        for _, start, end in zip(
+            *loaded.dictionary.find(key[exact].astype(np.uint32), key[~exact]), strict=True
+        )
         for row, count in zip(loaded.posting_rows[start:end], loaded.posting_counts[start:end], strict=True)
     }
     assert found == {
