@@ -82,5 +82,6 @@ ROUTES: tuple[AnyRoute, ...] = (
         Permission.RUN_CREATE,
         body=ChatBody,
         response=AnswerView,
+        secret=True,  # it quotes documents: a copy for repeats would outlive them
     ),
 )
