@@ -172,3 +172,8 @@ def test_deep_nesting_is_read_to_its_end_or_refused() -> None:
     assert "deep" in markdown("<div>" * 300 + "deep" + "</div>" * 300)
     with pytest.raises(UnsafeFileError, match="not read to its end"):
         markdown("<p>Words.</p>" + "<div>" * 3_000 + "deep")
+
+
+def test_control_characters_in_a_page_are_no_obstacle() -> None:
+    page = "<div>a\x0bb&#1;<script>x</script>c\x07<p hidden>h</p>d&#x1f;</div>"
+    assert "".join(markdown(page).split()) == "abcd"

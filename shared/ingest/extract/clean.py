@@ -15,6 +15,8 @@ _FORBIDDEN = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]|"
     "[" + "".join(chr(plane << 16 | 0xFFFE) + chr(plane << 16 | 0xFFFF) for plane in range(1, 17)) + "]"
 )
+_UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 # Harmless leftovers of typesetting: byte order mark, soft hyphen, direction marks, grapheme joiner.
 _LEFTOVERS = re.compile("[\ufeff\u00ad\u200e\u200f\u061c\u034f]")
 # What hides text or reverses it: zero-width space and joiners of words, bidi embeddings and overrides,
@@ -44,6 +46,8 @@ class Cleaner:
     def clean(self, text: str) -> str:
         """Unix line ends; whole characters in composed form (NFC); no control, no invisible characters;
         ligatures spelled out; no blanks at line ends but the two that break a line."""
+        if text.isascii():
+            return _CONTROL.sub("", _NEWLINES.sub("\n", text)) if _UNCLEAN.search(text) else text
         text = _NEWLINES.sub("\n", text)
         text = _PAIRS.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
         text = _FORBIDDEN.sub("", text)

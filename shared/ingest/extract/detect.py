@@ -6,7 +6,6 @@ import re
 from enum import StrEnum
 
 from shared.domain.errors import EncryptedFileError, NoTextError, UnsupportedTypeError
-from shared.ingest.extract.decode import decode, refuse_binary
 from shared.ingest.extract.hints import Hints
 
 _PDF_WITHIN = 1024  # bytes; readers accept junk in front of the signature
@@ -85,6 +84,9 @@ def _refuse_known(data: bytes) -> None:
 
 
 def _text_format(data: bytes, hints: Hints) -> Format:
+    # What it takes to tell code pages is loaded for text only.
+    from shared.ingest.extract.decode import decode, refuse_binary
+
     text = decode(data, hints.charset)
     refuse_binary(text)
     if not text.strip("\ufeff\0 \t\r\n\f\v"):

@@ -15,6 +15,7 @@ from shared.ingest.extract.docx_styles import style_map
 from shared.ingest.extract.escape import escape_line
 from shared.ingest.extract.hints import Hints
 from shared.ingest.extract.html import parse
+from shared.ingest.extract.html_hidden import empty
 from shared.ingest.extract.markup import to_markdown
 from shared.ingest.extract.ooxml import Package
 
@@ -58,7 +59,7 @@ def _mark_notes(tree: HtmlElement) -> None:
             )
             del link.attrib["href"]
         elif target.startswith(("#footnote-ref-", "#endnote-ref-")):
-            link.drop_tree()
+            empty(link)
     for item in list(tree.iter("li")):
         name = item.get("id", "")
         if name.startswith(("footnote-", "endnote-")):

@@ -11,7 +11,7 @@ from shared.domain.text import Extraction
 from shared.ingest.extract.decode import decode_html
 from shared.ingest.extract.detect import Format
 from shared.ingest.extract.hints import Hints
-from shared.ingest.extract.html_hidden import drop_hidden
+from shared.ingest.extract.html_hidden import drop_hidden, empty
 from shared.ingest.extract.html_main import main_content
 from shared.ingest.extract.markup import DROPPED, to_markdown
 
@@ -40,7 +40,7 @@ def _visible(text: str) -> tuple[HtmlElement, bool]:
     tree = parse(text)
     disguised = drop_hidden(tree)
     for element in list(tree.iter(*(DROPPED - {"head", "img", "title"}))):
-        element.drop_tree()
+        empty(element)
     return tree, disguised
 
 

@@ -27,16 +27,24 @@ def drop_hidden(tree: HtmlElement) -> bool:
     opacity or far off the page, which no honest page needs."""
     sheets = _sheets(tree)
     disguised = False
-    for element in list(tree.iter()):
-        if not isinstance(element.tag, str) or element.tag in _KEPT or element.getparent() is None:
-            continue
-        style = _style(element, sheets)
-        if _is_disguised(element, style):
-            disguised = disguised or bool("".join(element.itertext()).strip())
-            element.drop_tree()
-        elif _is_hidden(element, _properties(element.get("style", ""))):
-            element.drop_tree()
+    waiting = [tree]
+    while waiting:
+        for element in waiting.pop():
+            if not isinstance(element.tag, str):
+                continue
+            if element.tag not in _KEPT:
+                if _is_disguised(element, _style(element, sheets)):
+                    disguised = disguised or bool("".join(element.itertext()).strip())
+                    empty(element)
+                elif _is_hidden(element, _properties(element.get("style", ""))):
+                    empty(element)
+            waiting.append(element)
     return disguised
+
+
+def empty(element: HtmlElement) -> None:
+    """Takes everything out of an element but what follows it. Removing it would copy all text beside it."""
+    element.clear(keep_tail=True)
 
 
 def _is_hidden(element: HtmlElement, style: Style) -> bool:

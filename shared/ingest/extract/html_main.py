@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from shared.ingest.extract.html_hidden import empty
+
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
@@ -101,7 +103,7 @@ def _prune(root: HtmlElement, measures: _Measures, *, links: bool) -> None:
         if not isinstance(element.tag, str) or element.getparent() is None or measures.size(element) > most:
             continue
         if _is_side_matter(element, measures) or (links and _is_link_list(element, measures)):
-            element.drop_tree()
+            empty(element)
 
 
 def _is_side_matter(element: HtmlElement, measures: _Measures) -> bool:
@@ -135,4 +137,3 @@ def _add_title(root: HtmlElement, body: HtmlElement) -> None:
     if len(titles) == 1 and titles[0] not in set(root.iterancestors()):
         titles[0].tail = None
         root.insert(0, titles[0])
-        titles[0].tail, root.text = root.text, None

@@ -16,13 +16,14 @@ MAX_RATIO = 200  # of one part that expands to more than a megabyte
 _SMALL = 1024 * 1024
 _BLOCK = 64 * 1024
 _HEAD = 4096
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, NotImplementedError)
 
 
 def open_container(data: bytes) -> zipfile.ZipFile:
     """The container, checked. Raises `CorruptFileError`, `UnsafeFileError` or `EncryptedFileError`."""
     try:
         container = zipfile.ZipFile(io.BytesIO(data))
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+    except _UNREADABLE as error:
         raise CorruptFileError(f"The container cannot be opened: {error}") from None
     entries = container.infolist()
     if len(entries) > MAX_ENTRIES:
@@ -41,7 +42,7 @@ def _check_markup(container: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
     try:
         with container.open(entry) as part:
             head = part.read(_HEAD)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
+    except _UNREADABLE as error:
         raise CorruptFileError(f"The part {entry.filename!r} cannot be read: {error}") from None
     if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
         raise UnsafeFileError(f"The part {entry.filename!r} declares a document type")
@@ -62,7 +63,7 @@ def read_part(container: zipfile.ZipFile, name: str) -> bytes:
     try:
         with container.open(entry) as part:
             return b"".join(_blocks(part, entry))
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
+    except _UNREADABLE as error:
         raise CorruptFileError(f"The part {name!r} cannot be read: {error}") from None
 
 

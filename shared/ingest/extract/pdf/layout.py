@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,10 +19,12 @@ _NUMBER = re.compile(
     r"^(?:\d{1,3}[.)]|\(?[a-z][.)]|\(?[ivx]{1,5}[.)]|\(\d{1,3}\))\s+(?=\S)|^\d+(?:\.\d+)+\s+(?=[A-Z])"
 )
 _RULE = re.compile(r"^[\s\-–—_=*.·]{4,}$")
+_RULE_MARKS = "-–—_=*.·"
 _LEADERS = re.compile(r"(?:\.\s?){4,}")
 _END = re.compile(r"[.!?:;。！？；：…][\"'”’»)\]]*$")
 _NO_SPACES = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uff60]")
 _HANGUL = re.compile(r"[\uac00-\ud7a3]")
+_FIRST_WIDE = "\u2e80"  # scripts from here on break lines inside words
 _HYPHENS = {"-", "\u2010", JOINT}
 _INDENT = (0.9, 6.0)  # in font heights
 _LOOSE = 1.3  # times the usual distance between lines: a new paragraph
@@ -80,7 +81,7 @@ def typography(blocks: Iterable[LineBlock]) -> Typography:
         for above, below in pairwise(block.lines):
             if abs(above.size - below.size) < 1:
                 distances[round(below.size)].append(_distance(above, below))
-    leading = {size: statistics.median(found) for size, found in distances.items()}
+    leading = {size: _median(found) for size, found in distances.items()}
     body = sizes.most_common(1)[0][0] if sizes else 10.0
     return Typography(body, leading, hangul_blanks=blanks > 0.1 * hangul)
 
@@ -105,6 +106,11 @@ def _tight(lines: Sequence[Line], style: Typography) -> Iterator[list[Line]]:
             run = []
         run.append(line)
     yield run
+
+
+def _median(values: Iterable[float]) -> float:
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2]
 
 
 def _distance(above: Line, line: Line) -> float:
@@ -134,7 +140,7 @@ def _runs(lines: Sequence[Line], right: float) -> Iterator[list[Line]]:
 
 def _breaks(above: Line, line: Line, right: float, first: Line) -> bool:
     """Whether `line` begins a new paragraph."""
-    if _RULE.match(above.text) or _RULE.match(line.text) or _item(line.text):
+    if _is_rule(above.text) or _is_rule(line.text) or _item(line.text):
         return True
     full = _is_full(above, line.text, right)
     if above.bold != line.bold and not full:
@@ -150,8 +156,7 @@ def _is_full(line: Line, following: str, right: float) -> bool:
     """Whether the next line's first word would not have fitted behind `line`."""
     if line.text.endswith(JOINT):
         return True
-    word = following.split(maxsplit=1)[0] if following.strip() else ""
-    size = 1 if _NO_SPACES.match(word) or _HANGUL.match(word) else len(word) + 1
+    size = 1 if following[0] >= _FIRST_WIDE else len(following.partition(" ")[0]) + 1
     return line.box.x1 + size * line.letter > right
 
 
@@ -160,8 +165,16 @@ def _ended(text: str) -> bool:
     return bool(_END.search(text.rstrip()[-6:]))
 
 
+def _is_rule(text: str) -> bool:
+    return text[0] in _RULE_MARKS and bool(_RULE.match(text))
+
+
 def _item(text: str) -> bool:
-    return bool(_BULLET.match(text) or _NUMBER.match(text))
+    if not text:
+        return False
+    if text[0] in _BULLETS:
+        return bool(_BULLET.match(text))
+    return ("." in text[:9] or ")" in text[:9]) and bool(_NUMBER.match(text))
 
 
 def _paragraph(run: Sequence[Line], right: float, style: Typography, hyphens: Hyphens) -> Paragraph:
@@ -171,7 +184,7 @@ def _paragraph(run: Sequence[Line], right: float, style: Typography, hyphens: Hy
         box = box.united(line.box)
     if first.table:
         return Paragraph(Kind.TABLE, first.text, box, first.size, bold=False)
-    if _RULE.match(first.text):
+    if _is_rule(first.text):
         return Paragraph(Kind.RULE, first.text, box, first.size, bold=False)
     text = first.text
     for above, line in pairwise(run):
@@ -186,7 +199,7 @@ def _paragraph(run: Sequence[Line], right: float, style: Typography, hyphens: Hy
     ended = _ended(text)
     is_open = not ended and last.box.x1 > right - 0.1 * max(box.width, 1) and len(text) > 20
     return Paragraph(
-        kind, text, box, statistics.median(x.size for x in run), all(x.bold for x in run), len(run), is_open
+        kind, text, box, _median(x.size for x in run), all(x.bold for x in run), len(run), is_open
     )
 
 
@@ -199,6 +212,8 @@ def join(text: str, line: str, hyphens: Hyphens, *, full: bool, hangul_blanks: b
         return before[: -len(cut[0])] + hyphens.join(cut[1], rest[0]) + after[rest.end() :]
     if not full:
         return f"{before}\n{after}"
+    if after[0] < _FIRST_WIDE:
+        return f"{before} {after}"
     if _NO_SPACES.match(before[-1:]) and _NO_SPACES.match(after[:1]):
         return before + after
     inside_word = hangul_blanks and not text.endswith(" ")

@@ -58,6 +58,7 @@ class PageReader:
 
     def __init__(self) -> None:
         self._rect = pdfium.FS_RECTF()
+        self._last_rect = pdfium.FS_RECTF()
         self._matrix = pdfium.FS_MATRIX()
         self._name = ctypes.create_string_buffer(_NAME_BYTES)
         self._flags = ctypes.c_int()
@@ -76,7 +77,7 @@ class PageReader:
         lines = []
         for span, (drawn, quarters) in zip(spans, fonts, strict=True):
             first, last = index(span.at), index(span.at + len(span.text.rstrip()) - 1)
-            box = self._box(page, turn, first).united(self._box(page, turn, last))
+            box = self._span_box(page, turn, first, last)
             # A bullet or a raised number is no measure of its line.
             size = drawn if span.text[0].isalpha() else max(drawn, self._font(page, last)[0])
             bold = self._bold(page, first)
@@ -129,6 +130,15 @@ class PageReader:
         if not pdfium.FPDFText_GetLooseCharBox(page, index, rect):
             return Box(0, 0, 0, 0)
         return turn.box(rect.left, rect.bottom, rect.right, rect.top)
+
+    def _span_box(self, page: object, turn: Turn, first: int, last: int) -> Box:
+        """The box around two characters and what is between them."""
+        a, b = self._rect, self._last_rect
+        if turn.quarters or not (
+            pdfium.FPDFText_GetLooseCharBox(page, first, a) and pdfium.FPDFText_GetLooseCharBox(page, last, b)
+        ):
+            return self._box(page, turn, first).united(self._box(page, turn, last))
+        return Box(min(a.left, b.left), min(a.bottom, b.bottom), max(a.right, b.right), max(a.top, b.top))
 
     def _bold(self, page: object, index: int) -> bool:
         size = pdfium.FPDFText_GetFontInfo(page, index, self._name, _NAME_BYTES, self._flags)
