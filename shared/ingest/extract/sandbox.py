@@ -27,6 +27,8 @@ from shared.ingest.extract.serialize import load_extraction
 
 _WORKER = "shared.ingest.extract.worker"
 _ROOT = Path(__file__).resolve().parents[3]
+# Where an interpreter that is installed in an unusual place finds itself and its libraries.
+_LOADER = ("PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 # The system ends a process for its own reasons with these; another try can help.
 _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
@@ -74,7 +76,8 @@ def _run(source: IO[bytes], target: IO[bytes], limits: Limits) -> int:
 def _environment() -> dict[str, str]:
     """Only what the interpreter needs: a reader that was taken over finds no keys there."""
     path = os.pathsep.join(dict.fromkeys([str(_ROOT), *(entry for entry in sys.path if entry)]))
-    return {"PYTHONPATH": path, "PATH": os.defpath, "LC_ALL": "C.UTF-8"}
+    kept = {name: os.environ[name] for name in _LOADER if name in os.environ}
+    return kept | {"PYTHONPATH": path, "PATH": os.defpath, "LC_ALL": "C.UTF-8"}
 
 
 def _death(code: int) -> RefusedFileError | TransientError:
@@ -84,6 +87,9 @@ def _death(code: int) -> RefusedFileError | TransientError:
             return ExtractionTimeoutError("The file took more time than a file may")
         if number == signal.SIGXFSZ:
             return UnsafeFileError("The file's text takes more room than a file may")
+        if number == signal.SIGABRT:
+            # How pdfium ends when it gets no more memory.
+            return UnsafeFileError("The file takes more memory than a file may")
         if number in _FROM_OUTSIDE:
             return TransientError(f"The reader's process was ended by signal {number}")
         return CorruptFileError(f"The reader broke on this file (signal {number})")
