@@ -43,6 +43,7 @@ def markdown(inner: str) -> str:
         ("<p>a</p><hr><p>b</p>", "a\n\n---\n\nb"),
         ("<p>kan<ruby>漢字<rt>かんじ</rt></ruby></p>", "kan漢字"),
         ("<h2>Setup <a href='#setup'>#</a></h2>", "## Setup"),
+        ("<h2><a href='#c'>§</a>C# and <a href='#c'>more</a></h2>", "## C# and more"),
     ],
 )
 def test_elements(inner: str, expected: str) -> None:

@@ -236,6 +236,7 @@ def test_removed_invisible_characters_are_noted_on_the_document() -> None:
         ("Copyright 2020", "en-US", "en"),
         ("Copyright 2020", None, None),
         ("Copyright 2020", "x-klingon", None),
+        ("0x004b47e6,0e1,a1,7o " * 40, None, None),
         ("这本书 is about the council and its water supply for the city of the north", None, "en"),
         ("中文为主的句子里有 API 和 SDK 两个词", "en", "zh"),
         ("این یک متن فارسی است که می‌خواهم بخوانم و گفتگو کنم", None, "fa"),

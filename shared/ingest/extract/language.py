@@ -10,7 +10,7 @@ _FEWEST_WORDS = 3  # of a language's commonest, to name it
 _LEAST_SHARE = 0.08  # of all words; running text has 20 to 40 per cent
 _AHEAD = 1.15  # times the next language
 _LETTERS = 12  # fewer tell nothing
-_WORDS = re.compile(r"[^\W\d_]+")
+_WORDS = re.compile(r"(?<!\w)[^\W\d_]+(?!\w)")
 
 # Words that are common in one language and rare or absent in those it could be taken for.
 _COMMON = {

@@ -159,10 +159,7 @@ class _Writer:
 
     def _line(self, element: HtmlElement) -> str:
         """All words of a heading or a caption on one line, without emphasis, links and link signs."""
-        words = self._flat(element).split()
-        while words and words[-1] in _ANCHORS:
-            words.pop()
-        return " ".join(words)
+        return " ".join(self._flat(element).split())
 
     def _flat(self, element: HtmlElement) -> str:
         """Words of an element whose blocks are parted by blanks only, list items by semicolons."""
@@ -171,6 +168,8 @@ class _Writer:
             tag = child.tag
             if isinstance(tag, str) and tag not in DROPPED:
                 words = " " if tag == "br" else self._flat(child)
+                if tag == "a" and words.strip() in _ANCHORS:
+                    words = ""
                 if tag in _CODE and words.strip() and "`" not in words:
                     words = f"`{words.strip()}`" if child not in self._holders else words
                 if tag == "li" and _later_item(child):
