@@ -2,15 +2,15 @@
 
 What is decided once for all files:
 
-- The type is told from the bytes. ZIP containers are checked before they are opened; one with a document type
-  declaration, outside names or a huge expansion is refused.
-- PDF: pages are cited; running heads and page numbers come once; form values follow their page; attachments and
-  comments are left out. A page that is a picture with a stamp counts as a page without text, a blank one is only
-  counted. Dynamic XFA forms, which hold no pages, are refused.
-- DOCX: tracked changes as if accepted; hidden text, comments and pictures left out; headers and footers once, at
-  the end. Strict OOXML and documents with macros are accepted; macros are never looked at.
-- XLSX: hidden sheets are left out and named in the coverage, hidden rows and columns stay; values as shown, dates
-  in ISO form; a formula stands where no result is stored. `.xlsm` and strict OOXML are accepted.
+- The type is told from the bytes. ZIP containers are checked before they are opened; one with a document
+  type declaration, names outside itself or a huge expansion is refused.
+- PDF: pages are cited; running heads and page numbers come once; form values follow their page; attachments
+  and comments are left out. A page that is a picture with a stamp counts as a page without text, a blank one
+  is only counted. Dynamic XFA forms, which hold no pages, are refused.
+- DOCX: tracked changes as if accepted; hidden text, comments and pictures left out; headers and footers once,
+  at the end. Strict OOXML and documents with macros are accepted; macros are never looked at.
+- XLSX: hidden sheets are left out and named in the coverage, hidden rows and columns stay; values as shown,
+  dates in ISO form; a formula stands where no result is stored. `.xlsm` and strict OOXML are accepted.
 - HTML: the main content; what is hidden is left out, and noted where it was disguised.
 - Text has no control characters and no invisible ones; removing the latter is noted.
 """
