@@ -13,6 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from math import ceil
 
 from shared.index.fences import NEVER, Fence
 from shared.index.layout import MAX_ROWS
@@ -20,11 +21,11 @@ from shared.index.segment import MAX_PAYLOAD, SegmentRef
 from shared.ports import Kind
 
 MERGE_WIDTH = 6
-# Enough that a small knowledge base is left alone, few enough that reading them all is quick.
-SMALL_SEGMENTS = 16
-# Three quarters of a full segment; six smaller ones make at most five.
-_FULL_BYTES = 3 * MAX_PAYLOAD // 4
-_FULL_ROWS = 3 * MAX_ROWS // 4
+# Small segments that are left alone. Each is a read of every cold load, and how many merges a publication
+# costs does not depend on it: a merge always takes six away and adds one or two.
+SMALL_SEGMENTS = 6
+_FULL_BYTES = 7 * MAX_PAYLOAD // 8
+_FULL_ROWS = 7 * MAX_ROWS // 8
 _DEAD_SHARE = 0.25
 _DEAD_ROWS = 64
 _FENCES = 1_000
@@ -155,7 +156,7 @@ def _ended(manifest: Manifest, document_id: str, fence: int, earlier: Mapping[st
 
 def small_segments(manifest: Manifest, allowed: int = SMALL_SEGMENTS) -> tuple[SegmentRef, ...]:
     """Up to six segments to merge, smallest first, of one embedding model; none while no more than
-    `allowed` are less than three quarters full."""
+    `allowed` are less than seven eighths full."""
     small = [ref for ref in manifest.segments if _is_small(ref)]
     if len(small) <= allowed:
         return ()
@@ -163,7 +164,9 @@ def small_segments(manifest: Manifest, allowed: int = SMALL_SEGMENTS) -> tuple[S
     alike = sorted(
         (ref for ref in small if ref.fingerprint == commonest), key=lambda ref: (ref.bytes, ref.id)
     )
-    return tuple(alike[:MERGE_WIDTH]) if len(alike) > 1 else ()
+    chosen = tuple(alike[:MERGE_WIDTH])
+    full = max(sum(ref.bytes for ref in chosen) / MAX_PAYLOAD, sum(ref.rows for ref in chosen) / MAX_ROWS)
+    return chosen if ceil(full) < len(chosen) else ()
 
 
 def needs_compaction(manifest: Manifest) -> bool:

@@ -33,7 +33,7 @@ _READ_BATCH = 6
 def merge(store: AccountStore, knowledge_base_id: str, *, allowed: int = SMALL_SEGMENTS) -> bool:
     """One step: rewrites up to six segments in one commit and says whether it did; call it until it does not.
 
-    While more than `allowed` segments are less than three quarters full, these are merged, smallest first;
+    While more than `allowed` segments are less than seven eighths full, these are merged, smallest first;
     else, when more than a quarter of all rows is dead, the segments with most dead rows are written without
     them.
     Losing to another writer counts as done: that one, or the next publication, merges.

@@ -14,15 +14,17 @@ import numpy.typing as npt
 
 PASSAGE_CHARACTERS = 1_000
 
+_FUNCTION_WORDS = ("the", "of", "to", "is")
 _SYLLABLES = [c + v + e for c in "bcdfglmnprst" for v in "aeiou" for e in ("", "n", "r", "st")]
 
 
 def english(rng: np.random.Generator) -> Iterator[str]:
-    """Words of one to four syllables in Zipf's distribution, and a part number."""
+    """Words of one to four syllables in Zipf's distribution without its head, which are the function words
+    that stand between them, and a part number."""
     words = _words(rng, 40_000, lambda length: "".join(rng.choice(_SYLLABLES, length)))
-    chances = np.cumsum(_zipf(len(words), 1.05))
+    chances = np.cumsum(_zipf(len(words), 1.05, head=20))
     while True:
-        text = " ".join(words[n] for n in _drawn(rng, chances, 200))
+        text = " ".join(f"{words[n]} {_FUNCTION_WORDS[n % 4]}" for n in _drawn(rng, chances, 150))
         yield f"{text[: PASSAGE_CHARACTERS - 20]} PX-{rng.integers(100_000)}."
 
 
@@ -65,7 +67,7 @@ def _drawn(rng: np.random.Generator, chances: npt.NDArray[np.float64], count: in
     return places
 
 
-def _zipf(count: int, exponent: float) -> npt.NDArray[np.float64]:
-    weights = 1.0 / np.arange(2, count + 2, dtype=np.float64) ** exponent
+def _zipf(count: int, exponent: float, head: int = 2) -> npt.NDArray[np.float64]:
+    weights = 1.0 / np.arange(head, count + head, dtype=np.float64) ** exponent
     weights /= weights.sum()
     return weights

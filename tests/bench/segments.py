@@ -241,7 +241,7 @@ def _warm(store: FirestoreAccountStore, corpus: Corpus) -> dict[str, float]:
     scope = cache.scope(store, [ScopeItem(base)])
     before = asdict(cache.reads)
     vector = corpus.vectors[len(corpus.vectors) // 2]
-    question = query_terms(corpus.texts[17][:40], scope.languages)
+    question = query_terms(corpus.texts[17][:60], scope.languages)
     times: dict[str, list[tuple[float, float]]] = {}
     for _ in range(ROUNDS):
         scope = cache.scope(store, [ScopeItem(base)])

@@ -140,10 +140,15 @@ def test_small_segments_are_left_alone_until_there_are_many() -> None:
 
 
 def test_fuller_segments_and_other_models_do_not_merge() -> None:
-    full = refs(40, rows=200) + refs(40, rows=100, size=800_000)
+    full = refs(40, rows=230) + refs(40, rows=100, size=920_000)
     assert small_segments(Manifest(1, full)) == ()
     mixed = Manifest(1, refs(9, fingerprint="old") + refs(12, fingerprint="new"))
     assert {ref.fingerprint for ref in small_segments(mixed)} == {"new"}
+
+
+def test_segments_that_would_not_become_fewer_are_left_alone() -> None:
+    assert len(small_segments(Manifest(1, refs(8, rows=200, size=850_000)))) == MERGE_WIDTH  # five of six
+    assert small_segments(Manifest(1, refs(4, rows=200, size=850_000)), allowed=1) == ()
 
 
 def test_dead_rows_wait_until_they_are_many() -> None:
