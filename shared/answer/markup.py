@@ -58,14 +58,16 @@ def safe_cut(line: str) -> int:
     text = _masked(CODE_SPAN, line).partition("`")[0]
     text = _masked(_BRACKETED_ADDRESS, _masked(_HTML, text))
     cut = brackets = parentheses = 0
-    words_end = -2
+    words_end, words = -2, False
     for at, character in enumerate(text[: _may_open(text)]):
         if parentheses:
             parentheses += (character == "(") - (character == ")")
         elif character == "[":
             brackets += 1
+            words = True
         elif character == "]":
-            words_end = at if brackets else -2
+            words_end = at if words else -2
+            words = False
             brackets = max(0, brackets - 1)
         elif character == "(" and at == words_end + 1:
             parentheses = 1
