@@ -71,7 +71,9 @@ def test_pieces_do_not_change_it(text: str, written: str, size: int) -> None:
 
 
 MARKS = ["[[psg_a]]", "[[x]]", "[", "]", "(", ")", "<b>", "<", ">", "`", "```", "~~~", "!", ":", "\\"]
-ALPHABET = st.sampled_from([*MARKS, "a", "汉", "http://e.x/", "\u200b", "\n", " "])
+BLOCKS = ["\n", "\n```\n", "\n~~~\n", "\n  ```\n", "\n  ~~~\n", "\n- ```\n", "- ", "> ", "    ", "\t"]
+WHOLE = ["[a](/u)", "![a](/u)", "[a]: /u", "<http://e.x>", "<img src=x", "<!--", "-->", "&lt;", "www.e.x"]
+ALPHABET = st.sampled_from([*MARKS, *BLOCKS, *WHOLE, "a", "汉", "http://e.x/", "\u200b", " "])
 
 
 @given(st.lists(ALPHABET, max_size=40).map("".join), st.integers(1, 9))
