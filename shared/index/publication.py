@@ -78,8 +78,12 @@ def is_published(publication: Publication, document: Document | None) -> bool:
 def is_void(publication: Publication, document: Document | None) -> bool:
     """Whether no worker will ever publish this revision, so that its segments can go. Not so when only the
     work was taken over: the next worker writes the same passages, which have the same ids."""
-    if document is None or document.status is DocumentStatus.DELETING:
+    if document is None:
         return True
+    if document.status is DocumentStatus.DELETING:
+        # Others may have published it before the delete: then the manifest lists its segments until the
+        # document's removal drops both, and a reader would miss them.
+        return document.published is None or document.published.revision != publication.revision
     return document.latest_revision > publication.revision and not is_published(publication, document)
 
 

@@ -51,8 +51,8 @@ _AT_ONCE = 4
 
 @dataclass
 class Event:
-    """Something done between two moments. `passages` is what a publication shows. What `failed` had no
-    effect."""
+    """Something done between two moments. `passages` is what a publication shows. One that `failed` need not
+    have had an effect; it had one if another publisher folded it before a removal overtook it."""
 
     what: str
     start: int = 0
@@ -310,7 +310,16 @@ class Story:
             if e.what == "publish" and e.document == name and e.start < seen.end and not e.failed
         ]
         newest = max((e.revision for e in shown_by if e.end < seen.start), default=0)
-        match = next((e for e in shown_by if e.passages == shown), None)
+        overtaken = [
+            e
+            for e in self.events
+            if e.what == "publish"
+            and e.document == name
+            and e.start < seen.end
+            and e.failed
+            and any(r.start < e.end and r.end > e.start for r in removals)
+        ]
+        match = next((e for e in (*shown_by, *overtaken) if e.passages == shown), None)
         if any(e.end < seen.start for e in removals):
             if shown:
                 yield f"{seen}: {name} was deleted before"
