@@ -51,23 +51,29 @@ def bm25(
     parameters: Parameters = LUCENE,
 ) -> Lexical:
     """Scores every row; rows that are not alive get 0 and count nowhere."""
-    live = alive[found.rows]
-    rows, terms = found.rows[live], found.terms[live]
+    found = _of_rows(found, alive)
     passages = int(np.count_nonzero(alive))
     mean_length = max(float(lengths[alive].mean()), 1.0) if passages else 1.0
-    document_frequency = np.bincount(terms, minlength=len(question))
+    document_frequency = np.bincount(found.terms, minlength=len(question))
     idf = np.log1p((passages - document_frequency + 0.5) / (document_frequency + 0.5))
-    frequency = found.body[live] + parameters.heading * found.headings[live]
-    norm = parameters.k1 * (1 - parameters.b + parameters.b * lengths[rows] / mean_length)
-    weights = idf[terms]
+    frequency = found.body + parameters.heading * found.headings
+    norm = parameters.k1 * (1 - parameters.b + parameters.b * lengths / mean_length)
+    weights = idf[found.terms]
     said = np.array([not term.weak for term in question], dtype=np.bool_) | (document_frequency > 0)
     return Lexical(
-        scores=_sums(rows, weights * frequency / (frequency + norm), len(lengths)),
-        held=_sums(rows, weights, len(lengths)),
+        scores=_sums(found.rows, weights * frequency / (frequency + norm[found.rows]), len(lengths)),
+        held=_sums(found.rows, weights, len(lengths)),
         idf=idf,
         mass=float(idf[said].sum()),
         unseen=int(np.count_nonzero(said & (document_frequency == 0))),
     )
+
+
+def _of_rows(found: Postings, wanted: npt.NDArray[np.bool_]) -> Postings:
+    live = wanted[found.rows]
+    if live.all():
+        return found
+    return Postings(found.rows[live], found.terms[live], found.body[live], found.headings[live])
 
 
 def _sums(

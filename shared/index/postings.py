@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from shared.index.dictionary import ranges
-from shared.index.loaded import LoadedSegment
-from shared.index.rows import BODY_MAX, HEADING_SHIFT, is_exact, term_keys
+from shared.index.rows import BODY_MAX, HEADING_SHIFT, Keys, term_keys
+from shared.index.state import KnowledgeBaseIndex
 from shared.index.terms import QueryTerm
 
 
@@ -25,30 +25,51 @@ class Postings:
     headings: npt.NDArray[np.float32]
 
 
+_NONE = Postings(
+    np.zeros(0, dtype=np.intp),
+    np.zeros(0, dtype=np.intp),
+    np.zeros(0, dtype=np.float32),
+    np.zeros(0, dtype=np.float32),
+)
+
+
 def postings(
-    segments: Sequence[LoadedSegment], starts: Sequence[int], question: Sequence[QueryTerm]
+    indexes: Sequence[KnowledgeBaseIndex], starts: Sequence[int], question: Sequence[QueryTerm]
 ) -> Postings:
-    """`starts` says at which row each segment begins."""
+    """`starts` says at which row each index begins."""
     keys, owners = _keys(question)
-    short_count = int(np.count_nonzero(is_exact(keys)))
-    short, long = keys[:short_count].astype(np.uint32), keys[short_count:]
-    rows: list[npt.NDArray[np.intp]] = []
-    terms: list[npt.NDArray[np.intp]] = []
-    counts: list[npt.NDArray[np.uint8]] = []
-    for segment, first in zip(segments, starts, strict=True):
-        places, begins, ends = segment.dictionary.find(short, long)
-        where, owner = ranges(begins, ends)
-        rows.append(segment.posting_rows[where] + np.intp(first))
-        terms.append(places[owner])
-        counts.append(segment.posting_counts[where])
-    packed = np.concatenate(counts) if counts else np.zeros(0, dtype=np.uint8)
+    if not len(keys):
+        return _NONE
+    read = [_read(index, first, keys) for index, first in zip(indexes, starts, strict=True)]
+    if not read:
+        return _NONE
+    rows, places, counts = (np.concatenate(arrays) for arrays in zip(*read, strict=True))
     found = Postings(
-        np.concatenate(rows) if rows else np.zeros(0, dtype=np.intp),
-        owners[np.concatenate(terms)] if terms else np.zeros(0, dtype=np.intp),
-        (packed & BODY_MAX).astype(np.float32),
-        (packed >> HEADING_SHIFT).astype(np.float32),
+        rows,
+        owners[places],
+        (counts & BODY_MAX).astype(np.float32),
+        (counts >> HEADING_SHIFT).astype(np.float32),
     )
     return found if len(keys) == len(question) else _added(found, len(question))
+
+
+def _read(
+    index: KnowledgeBaseIndex, first: int, keys: Keys
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.uint8]]:
+    """(row, place among the keys, counts) of every posting."""
+    spans = index.lexicon.find(keys)
+    lengths = spans.ends - spans.starts
+    passed = np.concatenate([np.zeros(1, dtype=np.intp), np.cumsum(lengths)])
+    where = np.arange(passed[-1]) + np.repeat(spans.starts - passed[:-1], lengths)
+    rows = np.empty(len(where), dtype=np.uint8)
+    counts = np.empty(len(where), dtype=np.uint8)
+    bounds = passed[spans.segments.searchsorted(np.arange(len(index.segments) + 1))].tolist()
+    for segment, (start, end) in zip(index.segments, pairwise(bounds), strict=True):
+        if end > start:
+            segment.posting_rows.take(where[start:end], out=rows[start:end], mode="clip")
+            segment.posting_counts.take(where[start:end], out=counts[start:end], mode="clip")
+    first_rows = index.segment_starts[spans.segments] + first
+    return np.repeat(first_rows, lengths) + rows, np.repeat(spans.keys, lengths), counts
 
 
 def _keys(question: Sequence[QueryTerm]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.intp]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -29,20 +30,21 @@ class Hit(NamedTuple):
     """A passage that matches. `similarity` is the cosine (0 where its vector is of another model, or there is
     none), `lexical` the BM25 score, `held` the share of the question's idf whose terms the passage holds.
 
-    `ordinal` is its chunk's place in the document; `start`, `end` and `header` count in the chunk's text.
+    The fields before the scores are those of `rows.Where`, in its order; `ordinal` is its chunk's place in
+    the document; `start`, `end` and `header` count in the chunk's text.
     """
 
     passage_id: str
     document_id: str
-    knowledge_base_id: str
     revision: int
     chunk_id: str
     ordinal: int
     start: int
     end: int
-    header: tuple[int, int] | None
     heading_path: tuple[str, ...]
     pages: tuple[int, int] | None
+    header: tuple[int, int] | None
+    knowledge_base_id: str
     similarity: float
     lexical: float
     held: float
@@ -77,6 +79,7 @@ class SearchScope:
         sizes = [segment.rows for segment in self._segments]
         self._ends = np.cumsum(sizes, dtype=np.intp)
         self._starts = [int(end) - size for end, size in zip(self._ends, sizes, strict=True)]
+        self._part_starts = list(accumulate((part.index.rows for part in parts), initial=0))[:-1]
 
     @cached_property
     def languages(self) -> frozenset[str]:
@@ -104,7 +107,8 @@ class SearchScope:
         are not compared. `exclude` names documents that are left out.
         """
         alive = self._alive_without(exclude)
-        lexical = bm25(postings(self._segments, self._starts, terms), terms, self._lengths, alive, parameters)
+        found = postings([part.index for part in self._parts], self._part_starts, terms)
+        lexical = bm25(found, terms, self._lengths, alive, parameters)
         similar = self._similar(vector, fingerprint, alive)
         by_words = _best(lexical.scores, limit, above=0.0)
         by_vector = _best(similar, limit, above=_UNSEEN, margin=_MARGIN)
@@ -161,28 +165,18 @@ class SearchScope:
         return found
 
     def _hits(self, rows: Sequence[int], similarities: Mapping[int, float], lexical: Lexical) -> list[Hit]:
-        made: list[Hit] = []
-        for row, place in zip(rows, self._places(rows), strict=True):
-            where = self._segments[place].where(row - self._starts[place])
-            made.append(
-                Hit(
-                    passage_id=where.passage_id,
-                    document_id=where.document_id,
-                    knowledge_base_id=self._knowledge_base_ids[place],
-                    revision=where.revision,
-                    chunk_id=where.chunk_id,
-                    ordinal=where.ordinal,
-                    start=where.start,
-                    end=where.end,
-                    header=where.header,
-                    heading_path=where.heading_path,
-                    pages=where.pages,
-                    similarity=min(similarities[row], 1.0),  # float16 lengthens a vector by some millionths
-                    lexical=float(lexical.scores[row]),
-                    held=float(lexical.held[row]) / lexical.mass if lexical.mass else 0.0,
-                )
+        mass = lexical.mass or 1.0
+        scores = zip(lexical.scores[rows].tolist(), (lexical.held[rows] / mass).tolist(), strict=True)
+        return [
+            Hit(
+                *self._segments[place].where(row - self._starts[place]),
+                knowledge_base_id=self._knowledge_base_ids[place],
+                similarity=min(similarities[row], 1.0),  # float16 lengthens a vector by some millionths
+                lexical=score,
+                held=held,
             )
-        return made
+            for row, place, (score, held) in zip(rows, self._places(rows), scores, strict=True)
+        ]
 
     def _places(self, rows: Sequence[int] | npt.NDArray[np.intp]) -> list[int]:
         """The segment of each row."""

@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.index.fences import Fence
+from shared.index.lexicon import Lexicon
 from shared.index.loaded import LoadedSegment
 
 
 class KnowledgeBaseIndex:
-    """`alive` and `lengths` have one entry a row, over all segments in order. `nbytes` is what it holds in
-    memory."""
+    """`alive` and `lengths` have one entry a row, over all segments in order; `segment_starts` says at which
+    row each segment begins. `nbytes` is what it holds in memory."""
 
     def __init__(
         self,
@@ -28,17 +29,23 @@ class KnowledgeBaseIndex:
         self.rows = sum(segment.rows for segment in segments)
         self.lengths = np.zeros(self.rows, dtype=np.uint32)
         self.alive = np.ones(self.rows, dtype=np.bool_)
+        self.lexicon = Lexicon([segment.dictionary for segment in segments])
+        starts: list[int] = []
         start = 0
         for segment in segments:
+            starts.append(start)
             end = start + segment.rows
             self.lengths[start:end] = segment.lengths
             alive = segment.alive(fences) if fences else None
             if alive is not None:
                 self.alive[start:end] = alive
             start = end
-        for array in (self.lengths, self.alive):
+        self.segment_starts = np.array(starts, dtype=np.intp)
+        arrays = (self.lengths, self.alive, self.segment_starts)
+        for array in arrays:
             array.setflags(write=False)
-        self.nbytes = sum(segment.nbytes for segment in segments) + self.lengths.nbytes + self.alive.nbytes
+        own = self.lexicon.nbytes + sum(array.nbytes for array in arrays)
+        self.nbytes = own + sum(segment.nbytes for segment in segments)
 
     def of_documents(self, document_ids: Container[str]) -> npt.NDArray[np.bool_]:
         """Which rows are of these documents."""

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.index.layout import MAX_ROWS, CorruptSegmentError
+from shared.index.lexicon import Lexicon
 from shared.index.rows import BODY_MAX, HEADING_MAX, IndexPassage, Row, row_of, term_key
 from shared.index.segment import MAX_PAYLOAD, Segment, pack, unpack
 from tests.unit.index_passages import FINGERPRINT, VOCABULARY, passage, passages
@@ -44,13 +45,11 @@ def test_what_is_packed_comes_out_again(given_passages: list[IndexPassage]) -> N
 @settings(max_examples=60)
 def test_a_term_is_found_where_it_stands(given_passages: list[IndexPassage], term: str) -> None:
     (segment,) = pack(given_passages, "kb", FINGERPRINT)
-    loaded, key = unpack(segment), np.array([term_key(term)], dtype=np.uint64)
-    exact = key < 2**32
+    loaded = unpack(segment)
+    spans = Lexicon([loaded.dictionary]).find(np.array([term_key(term)], dtype=np.uint64))
     found = {
         int(row): (int(count) & BODY_MAX, int(count) >> 6)
-        for _, start, end in zip(
-            *loaded.dictionary.find(key[exact].astype(np.uint32), key[~exact]), strict=True
-        )
+        for start, end in zip(spans.starts, spans.ends, strict=True)
         for row, count in zip(loaded.posting_rows[start:end], loaded.posting_counts[start:end], strict=True)
     }
     assert found == {
