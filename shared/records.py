@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shared.domain.accounts import Account, ApiKey, Department
+from shared.domain.agents import Agent, AgentAdoption, Space
 from shared.domain.conversation import Message, Run, Thread
 from shared.domain.knowledge import ContentClaim, Document, KnowledgeBase, NameClaim, Receipt, Record
 from shared.domain.text import Outline, StoredChunk
@@ -19,6 +20,9 @@ RECORDS = Kind("records", Record)
 CHUNKS = Kind("chunks", StoredChunk)
 OUTLINES = Kind("outlines", Outline)
 RECEIPTS = Kind("receipts", Receipt)
+AGENTS = Kind("agents", Agent)
+AGENT_ADOPTIONS = Kind("agent_adoptions", AgentAdoption)  # of agents that the platform published
+SPACES = Kind("spaces", Space)
 THREADS = Kind("threads", Thread)
 MESSAGES = Kind("messages", Message)  # below its thread
 RUNS = Kind("runs", Run)

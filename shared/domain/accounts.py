@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+# The reserved account that owns what every account is offered. The ids of others are made by the server.
+PLATFORM = "platform"
+
 
 class Plan(StrEnum):
     FREE = "free"

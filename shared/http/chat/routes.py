@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from shared.http.chat import chat, retrieve, stream, threads
+from shared.http.chat import agents, chat, retrieve, spaces, stream, threads
 from shared.http.health import HEALTH
 from shared.http.routes import AnyRoute
 
-ROUTES: tuple[AnyRoute, ...] = (HEALTH, *chat.ROUTES, *stream.ROUTES, *retrieve.ROUTES, *threads.ROUTES)
+ROUTES: tuple[AnyRoute, ...] = (
+    HEALTH,
+    *chat.ROUTES,
+    *stream.ROUTES,
+    *retrieve.ROUTES,
+    *agents.ROUTES,
+    *spaces.ROUTES,
+    *threads.ROUTES,
+)
