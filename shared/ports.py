@@ -182,6 +182,44 @@ class TaskQueue(Protocol):
         ...
 
 
+# --- the web -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FetchRequest:
+    """`etag` and `last_modified` are what the server said before: it may answer that nothing changed."""
+
+    url: str
+    max_bytes: int
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """An answer of a web server, redirects followed. `url` is where it came from in the end. `body` is empty
+    unless the status is 200. `retry_after` in seconds where the server asked for patience."""
+
+    url: str
+    status: int
+    content_type: str = ""
+    body: bytes = b""
+    etag: str | None = None
+    last_modified: str | None = None
+    retry_after: float | None = None
+
+
+class Fetcher(Protocol):
+    def fetch(self, request: FetchRequest) -> Fetched:
+        """Reads an address of the public web; private networks cannot be reached through it.
+
+        Raises `UrlForbiddenError` for an address that may not be read, `FetchFailedError` when no answer
+        came, `RateLimitedError` when it is another reader's turn first, `TooLargeError`, and
+        `UnsupportedTypeError` for a kind of content that is no document.
+        """
+        ...
+
+
 # --- models ------------------------------------------------------------------------------------
 
 

@@ -30,6 +30,8 @@ class Settings:
     lease_seconds: int = 120
     advance_seconds: int = 400
     max_attempts: int = 8
+    web_sites: tuple[str, ...] = ()
+    fetch_pause_seconds: float = 1.0
     deployed: bool = False
 
     @classmethod
@@ -57,5 +59,16 @@ class Settings:
             lease_seconds=int(env.get("ALMANAC_LEASE_SECONDS", default.lease_seconds)),
             advance_seconds=int(env.get("ALMANAC_ADVANCE_SECONDS", default.advance_seconds)),
             max_attempts=int(env.get("ALMANAC_MAX_ATTEMPTS", default.max_attempts)),
+            web_sites=_web_sites(env),
+            fetch_pause_seconds=float(env.get("ALMANAC_FETCH_PAUSE_SECONDS", default.fetch_pause_seconds)),
             deployed="K_SERVICE" in env,
         )
+
+
+def _web_sites(env: Mapping[str, str]) -> tuple[str, ...]:
+    """`host:port` of a test's own servers, which alone may be fetched from a private network. Raises
+    `ValueError` in a deployed function: there it would be a hole in the guard."""
+    name = "ALMANAC_WEB_EMULATOR_HOST"
+    if name in env and "K_SERVICE" in env:
+        raise ValueError(f"{name} is set in the deployed function {env['K_SERVICE']}; remove it.")
+    return tuple(filter(None, (site.strip() for site in env.get(name, "").split(","))))

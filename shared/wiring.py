@@ -12,7 +12,7 @@ from shared.settings import Settings
 
 if TYPE_CHECKING:
     from shared.index.cache import IndexCache
-    from shared.ports import AnswerModel, Clock, Embedder, Objects, Store, Summarizer, TaskQueue
+    from shared.ports import AnswerModel, Clock, Embedder, Fetcher, Objects, Store, Summarizer, TaskQueue
 
 
 class Container:
@@ -58,6 +58,13 @@ class Container:
             self.settings.tasks_url,
             self.settings.tasks_service_account,
         )
+
+    @cached_property
+    def fetcher(self) -> Fetcher:
+        """The only way to what a tenant names on the web."""
+        from shared.adapters.web.fetcher import WebFetcher
+
+        return WebFetcher(local_sites=self.settings.web_sites, pause=self.settings.fetch_pause_seconds)
 
     @cached_property
     def embedder(self) -> Embedder:

@@ -1,0 +1,1 @@
+"""The one way to read from the web: `WebFetcher` in `fetcher`."""
