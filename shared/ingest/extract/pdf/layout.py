@@ -76,7 +76,7 @@ def typography(blocks: Iterable[LineBlock]) -> Typography:
         for line in block.lines:
             if not line.table:
                 sizes[round(line.size * 2) / 2] += len(line.text)
-                if _HANGUL.match(line.text.rstrip()[-1:]):
+                if line.text.rstrip()[-1:] >= _FIRST_WIDE and _HANGUL.match(line.text.rstrip()[-1:]):
                     hangul, blanks = hangul + 1, blanks + line.text.endswith(" ")
         for above, below in pairwise(block.lines):
             if abs(above.size - below.size) < 1:
@@ -156,6 +156,8 @@ def _is_full(line: Line, following: str, right: float) -> bool:
     """Whether the next line's first word would not have fitted behind `line`."""
     if line.text.endswith(JOINT):
         return True
+    if line.box.x1 > right:
+        return True
     size = 1 if following[0] >= _FIRST_WIDE else len(following.partition(" ")[0]) + 1
     return line.box.x1 + size * line.letter > right
 
@@ -179,9 +181,7 @@ def _item(text: str) -> bool:
 
 def _paragraph(run: Sequence[Line], right: float, style: Typography, hyphens: Hyphens) -> Paragraph:
     first, last = run[0], run[-1]
-    box = first.box
-    for line in run[1:]:
-        box = box.united(line.box)
+    box = Box.around(line.box for line in run)
     if first.table:
         return Paragraph(Kind.TABLE, first.text, box, first.size, bold=False)
     if _is_rule(first.text):

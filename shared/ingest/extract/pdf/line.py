@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,10 +28,11 @@ class Box(NamedTuple):
         shared = min(self.x1, other.x1) - max(self.x0, other.x0)
         return shared / max(min(self.width, other.width), 1.0)
 
-    def united(self, other: Box) -> Box:
-        return Box(
-            min(self.x0, other.x0), min(self.y0, other.y0), max(self.x1, other.x1), max(self.y1, other.y1)
-        )
+    @staticmethod
+    def around(boxes: Iterable[Box]) -> Box:
+        """The box around one or more."""
+        x0, y0, x1, y1 = zip(*boxes, strict=True)
+        return Box(min(x0), min(y0), max(x1), max(y1))
 
     def mirrored(self) -> Box:
         """As if text that runs to the left ran to the right."""

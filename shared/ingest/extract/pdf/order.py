@@ -21,10 +21,7 @@ class LineBlock:
 
     @property
     def box(self) -> Box:
-        box = self.lines[0].box
-        for line in self.lines[1:]:
-            box = box.united(line.box)
-        return box
+        return Box.around(line.box for line in self.lines)
 
 
 def ordered(lines: Sequence[Line]) -> list[LineBlock]:

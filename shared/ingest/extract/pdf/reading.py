@@ -94,7 +94,7 @@ class PageReader:
         words = span.text.rstrip()
         if len(words) > 2 and words[0] >= _FIRST_UPRIGHT and quarters == 0:
             last = index(span.at + len(words) - 1)
-            box = self._box(page, Turn(0), first).united(self._box(page, Turn(0), last))
+            box = Box.around([self._box(page, Turn(0), first), self._box(page, Turn(0), last)])
             quarters = _DOWN if box.height > 2 * box.width else 0
         return size, quarters
 
@@ -137,7 +137,7 @@ class PageReader:
         if turn.quarters or not (
             pdfium.FPDFText_GetLooseCharBox(page, first, a) and pdfium.FPDFText_GetLooseCharBox(page, last, b)
         ):
-            return self._box(page, turn, first).united(self._box(page, turn, last))
+            return Box.around([self._box(page, turn, first), self._box(page, turn, last)])
         return Box(min(a.left, b.left), min(a.bottom, b.bottom), max(a.right, b.right), max(a.top, b.top))
 
     def _bold(self, page: object, index: int) -> bool:
