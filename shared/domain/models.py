@@ -10,13 +10,17 @@ from enum import StrEnum
 class TokenUse:
     """Tokens of one or more calls, as the provider counted them (an estimate for local models).
 
-    `cached` is the part of `input` that the provider read from its prompt cache.
+    `cached` is the part of `input` that the provider read from its prompt cache, `written` the part that it
+    took into it. `cost` is in billionths of a US dollar: a token of an embedding costs twenty of them.
     """
 
     model: str = ""
     input: int = 0
     output: int = 0
     cached: int = 0
+    written: int = 0
+    calls: int = 0
+    cost: int = 0
 
     def __add__(self, other: TokenUse) -> TokenUse:
         return TokenUse(
@@ -24,6 +28,9 @@ class TokenUse:
             self.input + other.input,
             self.output + other.output,
             self.cached + other.cached,
+            self.written + other.written,
+            self.calls + other.calls,
+            self.cost + other.cost,
         )
 
 
