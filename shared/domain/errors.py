@@ -80,6 +80,13 @@ class InvalidRequestError(AlmanacError):
         self.fields = fields
 
 
+class BodyTooLargeError(AlmanacError):
+    """A body that holds no file; a file has limits and an error of its own."""
+
+    code, status, title = "too_large", 413, "The request is too large"
+    default_hint = "Send less in one request."
+
+
 # --- a file that cannot become a document ------------------------------------------------------
 
 

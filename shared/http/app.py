@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from flask import Request, Response
@@ -129,13 +129,25 @@ class HttpApp(Generic[S]):
             _fingerprint(parsed, request),
             lambda: self._final(run, request_id),
             keep=not parsed.route.secret,
+            again=self._again(parsed, request_id),
         )
 
     def _handle(self, parsed: _Parsed, request_id: str) -> Response:
-        call: Call[Any, Any] = Call(
-            parsed.caller, parsed.path, parsed.body, parsed.query, request_id, parsed.file
-        )
-        return render(parsed.route.handler(self._services, call), parsed.route.status)
+        return render(parsed.route.handler(self._services, _call(parsed, request_id)), parsed.route.status)
+
+    def _again(self, parsed: _Parsed, request_id: str) -> Callable[[str], Response] | None:
+        """Answers a repeat whose first answer was not kept, by the place of what that made."""
+        handler = parsed.route.again
+        if handler is None:
+            return None
+
+        def answer(location: str) -> Response:
+            call = replace(
+                _call(parsed, request_id), path={**parsed.path, "made": location.rpartition("/")[2]}
+            )
+            return render(handler(self._services, call), parsed.route.status)
+
+        return answer
 
     def _final(self, run: Callable[[], Response], request_id: str) -> Response:
         """What a repeat must get too: the answer, or the refusal. What may go better next time is raised."""
@@ -145,6 +157,10 @@ class HttpApp(Generic[S]):
             if error.retryable or error.status >= 500:
                 raise
             return problems.respond(error, request_id)
+
+
+def _call(parsed: _Parsed, request_id: str) -> Call[Any, Any]:
+    return Call(parsed.caller, parsed.path, parsed.body, parsed.query, request_id, parsed.file)
 
 
 def render(result: Result, status: int) -> Response:

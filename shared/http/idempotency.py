@@ -27,7 +27,8 @@ _LONGEST_KEPT = 500_000  # bytes; a record holds 1 MiB
 @dataclass(frozen=True, slots=True)
 class Answered:
     """A key in use. `status` None means that its call still runs, until `running_until`. `body` None with a
-    status means that the answer was not kept. `expire_at` is also the database's time to live."""
+    status means that the answer was not kept; `location` then says where what it made can be read.
+    `expire_at` is also the database's time to live."""
 
     id: str
     fingerprint: str
@@ -36,6 +37,7 @@ class Answered:
     status: int | None = None
     content_type: str = ""
     body: str | None = None
+    location: str = ""
 
 
 ANSWERED = Kind("idempotency_keys", Answered)
@@ -66,17 +68,19 @@ def once(
     run: Callable[[], Response],
     *,
     keep: bool = True,
+    again: Callable[[str], Response] | None = None,
 ) -> Response:
     """Runs the call unless its key did before, and keeps the answer for a day. An exception frees the key.
+    An answer that is not kept is told by `again`, from the place that its `Content-Location` named.
 
     Raises `ConflictError` when the key came with another request, while the first call still runs, and
-    when the first answer was not kept.
+    when the first answer was not kept and there is no `again`.
     """
     now = clock.now()
     mine = Answered(key_id, request_fingerprint, now + _RUNNING_FOR, now + _KEPT_FOR)
     earlier = store.transact(lambda tx: _claim(tx, mine, now))
     if earlier is not None:
-        return _repeat(earlier, request_fingerprint)
+        return _repeat(earlier, request_fingerprint, again)
     try:
         response = run()
     except BaseException:
@@ -100,14 +104,19 @@ def _free(earlier: Answered, now: datetime) -> bool:
 
 
 def _answer(mine: Answered, response: Response, *, keep: bool) -> Answered:
-    done = replace(mine, status=response.status_code, content_type=response.content_type or "")
+    done = replace(
+        mine,
+        status=response.status_code,
+        content_type=response.content_type or "",
+        location=response.headers.get("Content-Location", ""),
+    )
     if not keep or response.is_streamed:
         return done
     data = response.get_data()
     return replace(done, body=data.decode()) if len(data) <= _LONGEST_KEPT else done
 
 
-def _repeat(earlier: Answered, request_fingerprint: str) -> Response:
+def _repeat(earlier: Answered, request_fingerprint: str, again: Callable[[str], Response] | None) -> Response:
     if earlier.fingerprint != request_fingerprint:
         raise ConflictError(
             "This idempotency key was used with another request.", hint="Use a new key for a new request."
@@ -116,11 +125,14 @@ def _repeat(earlier: Answered, request_fingerprint: str) -> Response:
         raise ConflictError(
             "The first request with this idempotency key still runs.", hint="Repeat it in a few seconds."
         )
-    if earlier.body is None:
+    if earlier.body is not None:
+        response = Response(earlier.body, status=earlier.status, content_type=earlier.content_type)
+    elif again is not None:
+        response = again(earlier.location)
+    else:
         raise ConflictError(
             "This request was done before, and its answer is not kept.",
             hint="Look at what it made; for one more, use a new key.",
         )
-    response = Response(earlier.body, status=earlier.status, content_type=earlier.content_type)
     response.headers["Idempotency-Replayed"] = "true"
     return response

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Mapping
 from contextlib import closing
 
@@ -10,7 +11,7 @@ from flask import Request
 from pydantic import BaseModel, ValidationError
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
-from shared.domain.errors import InvalidRequestError, TooLargeError
+from shared.domain.errors import BodyTooLargeError, InvalidRequestError, TooLargeError
 from shared.http.models import Body
 from shared.http.problems import invalid
 from shared.http.routes import MIB, AnyRoute, UploadedFile
@@ -34,7 +35,7 @@ def parse_query(route: AnyRoute, request: Request) -> BaseModel:
 
 def parse_body(route: AnyRoute, request: Request) -> tuple[BaseModel | None, UploadedFile | None]:
     """The body or form model, and the file of a multipart body. Raises `InvalidRequestError`, and
-    `TooLargeError` when there is more than the route takes."""
+    `BodyTooLargeError` or `TooLargeError` when there is more than the route takes."""
     if not route.writes:
         return None, None
     multipart = request.mimetype == "multipart/form-data"
@@ -47,9 +48,9 @@ def parse_body(route: AnyRoute, request: Request) -> tuple[BaseModel | None, Upl
         return _parse_json(route, request), None
     except RequestEntityTooLarge as error:
         _drain(request)
-        raise TooLargeError(
-            f"The request's body is over {limit} bytes.", hint="Send less in one request."
-        ) from error
+        if multipart:
+            raise TooLargeError(f"The file and its fields are over {limit} bytes together.") from error
+        raise BodyTooLargeError(f"The request's body is over {limit} bytes.") from error
     except HTTPException as error:
         raise InvalidRequestError("The request's body could not be read.") from error
 
@@ -75,7 +76,16 @@ def _parse_json(route: AnyRoute, request: Request) -> BaseModel | None:
     try:
         return model.model_validate_json(data)
     except ValidationError as error:
-        raise invalid(error, "body") from error
+        raise invalid(error, "body", _json(data)) from error
+
+
+def _json(data: bytes) -> object:
+    """What the client sent, to name its fields by; nothing where that is no JSON."""
+    try:
+        found: object = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return found
 
 
 def _parse_form(route: AnyRoute, request: Request) -> tuple[BaseModel, UploadedFile]:
@@ -103,7 +113,7 @@ def validated(model: type[BaseModel], values: Mapping[str, str], where: str) -> 
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise invalid(error, where) from error
+        raise invalid(error, where, values) from error
 
 
 def _drain(request: Request) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from flask import Response
 from pydantic import ValidationError
@@ -53,15 +55,37 @@ def _headers(error: AlmanacError) -> dict[str, str]:
     return {}
 
 
-def invalid(error: ValidationError, where: str) -> InvalidRequestError:
-    """What a model found wrong, by field. Values are left out: they may be what must not be repeated.
+def invalid(error: ValidationError, where: str, sent: object) -> InvalidRequestError:
+    """What a model found wrong with what was `sent`, by field. Values are left out: they may be what must not
+    be repeated. `where` stands for the whole (`body`, `query`) when no field is to blame.
 
-    `where` stands for the whole (`body`, `query`) when no field is to blame.
+    Where a field may be of several kinds, the validator complains for each; what it says of the field as a
+    whole is left out when something inside the field is to blame.
     """
-    fields = tuple((_name(item["loc"]) or where, item["msg"]) for item in error.errors(include_input=False))
+    found = [
+        (_path(item["loc"], item["type"], sent), item["msg"]) for item in error.errors(include_input=False)
+    ]
+    within = {path[:depth] for path, _ in found for depth in range(len(path))}
+    fields = tuple((".".join(path) or where, text) for path, text in found if path not in within)
     names = ", ".join(dict.fromkeys(name for name, _ in fields))
     return InvalidRequestError(f"The request's {where} is not valid: {names}.", fields=fields)
 
 
-def _name(location: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in location)
+def _path(location: tuple[int | str, ...], kind: str, sent: object) -> tuple[str, ...]:
+    """The field as the client knows it: of the validator's location those steps that are there in what was
+    sent, and the last one where it is missing. The others name kinds of values that it tried."""
+    path: list[str] = []
+    here: Any = sent
+    for place, step in enumerate(location, start=1):
+        if _holds(here, step):
+            here = here[step]
+        elif kind != "missing" or place < len(location):
+            continue
+        path.append(str(step))
+    return tuple(path)
+
+
+def _holds(value: object, step: int | str) -> bool:
+    if isinstance(value, list):
+        return isinstance(step, int) and step < len(value)
+    return isinstance(value, Mapping) and step in value

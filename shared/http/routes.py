@@ -75,7 +75,8 @@ class Route(Generic[S, B, Q]):
     `permission` None asks only for a verified caller, `public` not even that. `body` is the model of a JSON
     body, `form` of a multipart one with a file; a route may take either. `response` documents the answer of
     `status`, `also` those of other statuses; `media_type` is that of the answer. `secret` marks an answer
-    that is not kept for repeats.
+    that is not kept for repeats; `again` then answers a repeat from what the first call made, whose id is in
+    the call's path as `made`.
     """
 
     method: str
@@ -92,6 +93,7 @@ class Route(Generic[S, B, Q]):
     also: tuple[tuple[int, type[BaseModel]], ...] = ()
     media_type: str = "application/json"
     secret: bool = False
+    again: Handler[S, B, Q] | None = None
     max_body: int = 2 * MIB
     max_file: int = 10 * MIB
 

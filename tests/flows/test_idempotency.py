@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from flask import Response
 
+from emulators.models.script import Fault
+from emulators.models.server import ModelStubs
 from shared.domain.errors import ConflictError
 from shared.http import idempotency
 from shared.http.idempotency import ANSWERED
 from shared.ports import Query
 from tests.flows.api_stack import Stack, created, problem
+from tests.flows.chat_stack import HANDBOOK, LEAVE_QUESTION, Chat
 from tests.flows.test_documents import base
 
 BASES = "/v1/knowledge-bases"
@@ -138,3 +142,76 @@ def test_an_unexpected_end_frees_the_key_and_a_dead_call_too(stack: Stack) -> No
         return call(answer)  # as if this call had died long ago
 
     assert call(die).get_data() == b"done"
+
+
+def _events(text: str) -> dict[str, Any]:
+    """The events by name; of several the last."""
+    blocks = [block.split("\n") for block in text.strip().split("\n\n") if not block.startswith(":")]
+    return {name.removeprefix("event: "): json.loads(data.removeprefix("data: ")) for name, data in blocks}
+
+
+def test_a_repeated_question_gets_the_answer_that_was_given(chat: Chat, stubs: ModelStubs) -> None:
+    chat.upload(chat.base(), HANDBOOK)
+    api = chat.of(chat.tenant.admin)
+    body = {"message": LEAVE_QUESTION}
+    first = api("POST", "/v1/chat", body, Idempotency_Key="k1")
+    again = api("POST", "/v1/chat", body, Idempotency_Key="k1")
+    assert again.json == created(first)
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert again.headers["Content-Location"] == f"/v1/runs/{created(first)['id']}"
+    assert len(stubs.anthropic.calls) == 1
+    other = api("POST", "/v1/chat", {"message": "Another"}, Idempotency_Key="k1")
+    assert problem(other) == (409, "conflict")
+    assert len(created(api("GET", "/v1/threads"))["items"]) == 1
+
+
+def test_a_repeated_answer_quotes_nothing_that_was_deleted_since(chat: Chat) -> None:
+    document = chat.upload(chat.base(), HANDBOOK)
+    api = chat.of(chat.tenant.admin)
+    body = {"message": LEAVE_QUESTION}
+    (citation,) = created(api("POST", "/v1/chat", body, Idempotency_Key="k1"))["citations"]
+    assert "twenty six" in citation["quote"]
+    created(chat.tenant.admin("DELETE", f"/v1/documents/{document['id']}"))
+    again = api("POST", "/v1/chat", body, Idempotency_Key="k1")
+    (citation,) = created(again)["citations"]
+    assert (citation["standing"], citation["quote"]) == ("gone", "")
+
+
+def test_a_repeated_stream_tells_the_answer_in_one_piece(chat: Chat, stubs: ModelStubs) -> None:
+    chat.upload(chat.base(), HANDBOOK)
+    api = chat.of(chat.tenant.admin)
+    body = {"message": LEAVE_QUESTION}
+    first = _events(api("POST", "/v1/chat/stream", body, Idempotency_Key="k1").text)
+    again = api("POST", "/v1/chat/stream", body, Idempotency_Key="k1")
+    told = _events(again.text)
+    assert list(told) == ["context", "delta", "citations", "done"]
+    assert {name: told[name] for name in ("context", "citations", "done")} == {
+        name: first[name] for name in ("context", "citations", "done")
+    }
+    assert told["delta"]["text"] == told["done"]["answer"]
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert len(stubs.anthropic.calls) == 1
+
+
+def test_a_repeat_while_the_stream_is_written_has_to_wait_and_a_broken_one_is_told(
+    chat: Chat, stubs: ModelStubs
+) -> None:
+    chat.upload(chat.base(), HANDBOOK)
+    api = chat.of(chat.tenant.admin)
+    body = {"message": LEAVE_QUESTION}
+    stubs.anthropic.always(Fault.cut(8))
+    running = api("POST", "/v1/chat/stream", body, Idempotency_Key="k1")
+    assert problem(api("POST", "/v1/chat/stream", body, Idempotency_Key="k1")) == (409, "conflict")
+    first = _events(running.text)
+    told = _events(api("POST", "/v1/chat/stream", body, Idempotency_Key="k1").text)
+    assert list(told) == ["context", "delta", "error"]
+    assert {**told["error"], "request_id": ""} == {**first["error"], "request_id": ""}
+
+
+def test_a_search_is_repeated(chat: Chat) -> None:
+    chat.upload(chat.base(), HANDBOOK)
+    api = chat.of(chat.tenant.admin)
+    found = [
+        created(api("POST", "/v1/retrieve", {"query": LEAVE_QUESTION}, Idempotency_Key="k1")) for _ in "12"
+    ]
+    assert found[0] == found[1]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import cast
+from typing import Annotated, Literal, cast
 
 import pytest
 from flask.testing import FlaskClient
@@ -16,7 +16,7 @@ from shared.domain.accounts import Caller, Permission, Plan
 from shared.domain.errors import NotFoundError, RateLimitedError, UnauthenticatedError
 from shared.http import openapi
 from shared.http.app import HttpApp
-from shared.http.models import Body, NoParams, PageParams, Params, View
+from shared.http.models import Body, NoParams, PageParams, Params, Strict, View
 from shared.http.routes import AnyRoute, Call, Reply, Route
 from shared.logs import JsonFormatter
 from shared.ports import Clock, Store
@@ -25,9 +25,24 @@ from tests.http_client import client_of
 WHEN = datetime(2026, 3, 1, 12, 30, 0, 250_000, tzinfo=UTC)
 
 
+class Bow(Strict):
+    type: Literal["bow"]
+    depth: int = Field(ge=1)
+
+
+class Wave(Strict):
+    type: Literal["wave"]
+    wave: str = Field(max_length=3)
+
+
+Gesture = Annotated[Bow | Wave, Field(discriminator="type")]
+
+
 class Greeting(Body):
     name: str = Field(min_length=1)
     times: int = 1
+    with_: Annotated[str, Field(max_length=5)] | tuple[Gesture, ...] = Field(default="", alias="with")
+    marks: Mapping[str, int] = {}
 
 
 class FileForm(Params):
@@ -145,6 +160,12 @@ def test_the_request_id_of_the_client_is_kept(client: FlaskClient) -> None:
         ({"name": "Ada", "nmae": "x"}, "nmae"),
         ([], "body"),
         ({"name": "Ada", "acting_as": {"user_id": "u", "departments": []}}, "acting_as.departments"),
+        ({"name": "Ada", "with": [{"type": "bow", "depth": 0}]}, "with.0.depth"),
+        ({"name": "Ada", "with": [{"type": "bow"}]}, "with.0.depth"),
+        ({"name": "Ada", "with": [{"type": "wave", "wave": "long"}]}, "with.0.wave"),
+        ({"name": "Ada", "with": [{"type": "wave"}]}, "with.0.wave"),
+        ({"name": "Ada", "with": [{"type": "nod"}]}, "with.0"),
+        ({"name": "Ada", "marks": {"a.b": "x"}}, "marks.a.b"),
     ],
 )
 def test_what_is_wrong_with_a_body_is_told_by_field(client: FlaskClient, body: object, field: str) -> None:
@@ -157,6 +178,14 @@ def test_what_is_wrong_with_a_body_is_told_by_field(client: FlaskClient, body: o
     assert set(answer.json) == {
         "type", "title", "status", "code", "detail", "hint", "request_id", "errors",
     }  # fmt: skip
+
+
+def test_a_field_of_several_kinds_is_told_of_each_under_its_own_name(client: FlaskClient) -> None:
+    for wrong in ("too long", 7):
+        answer = client.post("/v1/greetings", json={"name": "Ada", "with": wrong})
+        assert answer.json is not None
+        assert {error["field"] for error in answer.json["errors"]} == {"with"}
+        assert answer.json["detail"] == "The request's body is not valid: with."
 
 
 def test_values_are_not_repeated_in_problems(client: FlaskClient) -> None:
@@ -266,6 +295,8 @@ def test_a_body_over_the_limit_is_refused_and_read_away(client: FlaskClient) -> 
     assert answer.status_code == 413
     assert answer.json is not None
     assert answer.json["code"] == "too_large"
+    assert answer.json["title"] == "The request is too large"
+    assert "file" not in answer.text
 
 
 def test_a_key_may_act_for_a_user_within_its_departments(client: FlaskClient) -> None:

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from shared.domain.accounts import Permission
-from shared.domain.errors import InvalidRequestError
+from shared.domain.errors import ConflictError, InvalidRequestError, NotFoundError
 from shared.http.chat.views import AnswerView
 from shared.http.models import Body, Id, NoParams, Strict
-from shared.http.routes import AnyRoute, Call, Route
+from shared.http.routes import AnyRoute, Call, Reply, Route
 
 if TYPE_CHECKING:
     from shared.answer.flow import ChatRequest
+    from shared.answer.standing import Cited
+    from shared.domain.conversation import Run
     from shared.http.chat.deps import ChatDeps
 
 # About 8,000 tokens of English: a long letter, and still far below what a prompt holds.
@@ -48,11 +50,39 @@ class ChatBody(Body):
     knowledge_base_ids: Ids = ()
 
 
-def post_chat(deps: ChatDeps, call: Call[ChatBody, NoParams]) -> AnswerView:
+def post_chat(deps: ChatDeps, call: Call[ChatBody, NoParams]) -> Reply:
     from shared.answer.flow import answer
     from shared.retrieve.flow import retrieve
 
-    return AnswerView.of(answer(deps, call.caller, chat_request(call.body), partial(retrieve, deps)))
+    run = answer(deps, call.caller, chat_request(call.body), partial(retrieve, deps))
+    return Reply(AnswerView.of(run), 200, {"Content-Location": run_path(run.id)})
+
+
+def chat_again(deps: ChatDeps, call: Call[ChatBody, NoParams]) -> Reply:
+    """The answer of a run as it may be shown now: what was deleted since is gone from it too."""
+    run, answer, cited = made_before(deps, call)
+    return Reply(AnswerView.now(run, answer, cited), 200, {"Content-Location": run_path(run.id)})
+
+
+def made_before(deps: ChatDeps, call: Call[ChatBody, NoParams]) -> tuple[Run, str, tuple[Cited, ...]]:
+    """The run of an earlier call. Raises `ConflictError` while it is still being written."""
+    from shared.answer.standing import present, standings
+    from shared.answer.threads import get_run
+
+    store = deps.store.of(call.caller.account_id)
+    try:
+        run = get_run(store, call.caller, call.path["made"])
+    except NotFoundError as error:
+        raise ConflictError(
+            "The first request with this idempotency key still runs, or broke off unseen.",
+            hint="Repeat it in a few seconds; for one more answer, use a new key.",
+        ) from error
+    found = standings(store, call.caller, run.citations)
+    return run, *present(run.answer, run.citations, found)
+
+
+def run_path(run_id: str) -> str:
+    return f"/v1/runs/{run_id}"
 
 
 def chat_request(body: ChatBody) -> ChatRequest:
@@ -83,5 +113,6 @@ ROUTES: tuple[AnyRoute, ...] = (
         body=ChatBody,
         response=AnswerView,
         secret=True,  # it quotes documents: a copy for repeats would outlive them
+        again=chat_again,
     ),
 )

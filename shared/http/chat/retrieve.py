@@ -82,5 +82,6 @@ ROUTES: tuple[AnyRoute, ...] = (
         body=RetrieveBody,
         response=RetrievalView,
         secret=True,  # it quotes documents: a copy for repeats would outlive them
+        again=retrieve_passages,  # it changes nothing: to ask again is as good
     ),
 )

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from flask import Response
 
 from shared.domain.accounts import Permission
+from shared.domain.errors import AlmanacError, ModelUnavailableError
+from shared.domain.knowledge import Failure
 from shared.http import problems
-from shared.http.chat.chat import ChatBody, chat_request
+from shared.http.chat.chat import ChatBody, chat_request, made_before, run_path
 from shared.http.chat.views import AnswerView, CitationView, SearchedView, SourceView
 from shared.http.models import NoParams, Problem, View
 from shared.http.routes import AnyRoute, Call, Route
@@ -44,6 +46,16 @@ class ContextView(View):
             sources=tuple(map(SourceView.of, context_of(prepared))),
         )
 
+    @classmethod
+    def of_run(cls, run: Run) -> ContextView:
+        """The same, when the run is over."""
+        return cls(
+            id=run.id,
+            thread_id=run.thread_id,
+            retrieval=SearchedView.of(run.retrieval),
+            sources=tuple(map(SourceView.of, run.context)),
+        )
+
 
 class DeltaView(View):
     text: str
@@ -74,7 +86,28 @@ def post_chat_stream(deps: ChatDeps, call: Call[ChatBody, NoParams]) -> Response
     from shared.retrieve.flow import retrieve
 
     prepared = prepare(deps, call.caller, chat_request(call.body), partial(retrieve, deps))
-    return event_stream(_events(deps, prepared, call.request_id))
+    response = event_stream(_events(deps, prepared, call.request_id))
+    response.headers["Content-Location"] = run_path(prepared.run_id)
+    return response
+
+
+def stream_again(deps: ChatDeps, call: Call[ChatBody, NoParams]) -> Response:
+    """The events of a run that is over, its text in one piece."""
+    run, answer, cited = made_before(deps, call)
+    response = event_stream(_past_events(run, AnswerView.now(run, answer, cited), call.request_id))
+    response.headers["Content-Location"] = run_path(run.id)
+    return response
+
+
+def _past_events(run: Run, view: AnswerView, request_id: str) -> Generator[Event, None, None]:
+    yield Event("context", ContextView.of_run(run))
+    if view.answer:
+        yield Event("delta", DeltaView(text=view.answer))
+    if run.error is not None:
+        yield Event("error", _broken(_error_of(run.error), request_id, run.id))
+        return
+    yield Event("citations", CitationsView(citations=view.citations))
+    yield Event("done", view)
 
 
 def _events(deps: ChatDeps, prepared: Prepared, request_id: str) -> Generator[Event, None, None]:
@@ -87,17 +120,26 @@ def _events(deps: ChatDeps, prepared: Prepared, request_id: str) -> Generator[Ev
             if isinstance(part, str):
                 yield Event("delta", DeltaView(text=part))
             elif isinstance(part, Broken):
-                problem = problems.describe(part.error, request_id)
-                yield Event("error", BrokenView(**problem.model_dump(), id=part.run.id))
+                yield Event("error", _broken(part.error, request_id, part.run.id))
             else:
                 yield from _ended(part)
     except Exception:
         # The status is long sent: the boundary's catch has to be here.
         log.exception("unexpected error in a stream")
         unexpected = problems.InternalError("Something went wrong on our side.")
-        yield Event("error", BrokenView(**problems.describe(unexpected, request_id).model_dump(), id=None))
+        yield Event("error", _broken(unexpected, request_id, None))
     finally:
         parts.close()
+
+
+def _broken(error: AlmanacError, request_id: str, run_id: str | None) -> BrokenView:
+    return BrokenView(**problems.describe(error, request_id).model_dump(), id=run_id)
+
+
+def _error_of(failure: Failure) -> AlmanacError:
+    """The error that a run keeps, as it was raised: nearly always the model's."""
+    kind = ModelUnavailableError if failure.code == ModelUnavailableError.code else AlmanacError
+    return kind(failure.message, hint=failure.hint)
 
 
 def _ended(run: Run) -> Generator[Event, None, None]:
@@ -116,5 +158,7 @@ ROUTES: tuple[AnyRoute, ...] = (
         body=ChatBody,
         response=ChatEvents,
         media_type="text/event-stream",
+        secret=True,
+        again=stream_again,
     ),
 )

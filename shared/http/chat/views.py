@@ -110,6 +110,11 @@ class AnswerView(View):
         """A run that has just ended: its sources are as they were read."""
         return cls(**_answer(run, run.answer, tuple(Cited(one, Standing.CURRENT) for one in run.citations)))
 
+    @classmethod
+    def now(cls, run: Run, answer: str, cited: tuple[Cited, ...]) -> Self:
+        """A run as it may be shown today."""
+        return cls(**_answer(run, answer, cited))
+
 
 class SectionView(_Mirror):
     kind: str
@@ -142,7 +147,6 @@ class RunView(AnswerView):
 
     @classmethod
     def now(cls, run: Run, answer: str, cited: tuple[Cited, ...]) -> Self:
-        """A run as it may be shown today."""
         return cls(
             **_answer(run, answer, cited),
             status=run.status,
