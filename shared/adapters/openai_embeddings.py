@@ -29,6 +29,9 @@ _MOST_INPUTS = 2048
 _MOST_TOKENS = 300_000
 _MOST_TOKENS_PER_INPUT = 8192
 
+# Of a question: the vector of a text of many pages is near to nothing.
+_QUERY_TOKENS = 2_000
+
 # 256 passages of 1,000 characters stay below 300,000 tokens in any ordinary script, so one batch is one
 # request, and a crash repeats at most that one.
 _BATCH = 256
@@ -81,7 +84,7 @@ class OpenAIEmbedder:
         return Embeddings(np.concatenate(rows), use)
 
     def query(self, text: str) -> Embeddings:
-        return self._embed([clean_query(text)], _QUESTION)
+        return self._embed([clean_query(text, _QUERY_TOKENS, count_tokens)], _QUESTION)
 
     def _embed(self, texts: list[str], patience: Patience) -> Embeddings:
         return self._gateway.call(lambda seconds: self._request(texts, seconds), patience)

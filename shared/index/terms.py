@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 # Longer tokens are cut (a SHA-256 in hexadecimal fits): nobody types more, and garbage stays bounded.
 MAX_TOKEN = 64
 
+# Distinct words of one question that are looked up; each costs a look into every segment in scope, and
+# matches that have to be scored.
+MAX_QUERY_TERMS = 512
+
 _ALGORITHMS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
     "en": "english", "es": "spanish", "et": "estonian", "eu": "basque", "fa": "persian", "fi": "finnish",
@@ -111,7 +115,8 @@ def terms(text: str, language: str | None = None) -> Counter[str]:
 
 
 def query_terms(text: str, languages: Iterable[str | None] = ()) -> tuple[QueryTerm, ...]:
-    """The distinct terms of a question, in order, each with its spellings under the languages in scope.
+    """The distinct terms of a question, in order, each with its spellings under the languages in scope. Of
+    more than 512 the first and the last half of that: what is pasted stands between what is asked.
 
     Documents are stemmed by their own language, so one word of a question may have several stems.
     """
@@ -121,7 +126,10 @@ def query_terms(text: str, languages: Iterable[str | None] = ()) -> tuple[QueryT
         spellings = tuple(dict.fromkeys(stem for stem in stems if stem))
         if spellings:
             found.setdefault(spellings, QueryTerm(spellings, weak="" in stems))
-    return tuple(found.values())
+    every = tuple(found.values())
+    if len(every) <= MAX_QUERY_TERMS:
+        return every
+    return every[: MAX_QUERY_TERMS // 2] + every[-MAX_QUERY_TERMS // 2 :]
 
 
 def _algorithm(language: str | None) -> str:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.index.terms import MAX_TOKEN, QueryTerm, query_terms, terms
+from shared.index.terms import MAX_QUERY_TERMS, MAX_TOKEN, QueryTerm, query_terms, terms
 
 
 def spellings(text: str, *languages: str) -> set[str]:
@@ -114,3 +114,11 @@ def test_case_and_width_do_not_matter(text: str) -> None:
     plain = "".join(letter for letter in text if letter.isascii())
     wide = "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in plain)
     assert terms(wide) == terms(plain)
+
+
+def test_of_a_very_long_question_both_ends_are_looked_up() -> None:
+    words = [f"zq{number}" for number in range(600)]
+    found = [term.spellings[0] for term in query_terms(" ".join(words))]
+    assert len(found) == MAX_QUERY_TERMS
+    assert found[0] == query_terms(words[0])[0].spellings[0]
+    assert found[-1] == query_terms(words[-1])[-1].spellings[0]
