@@ -70,6 +70,7 @@ def _announce(stack: EmbeddedStack, data_dir: Path | None, ready_file: Path | No
     print(f"Firestore  {details['firestore_host']}")
     print(f"Storage    {details['storage_url']}")
     print(f"Tasks      {details['tasks_host']}")
+    print(f"Redis      {details['redis_url']}")
     print(f"Data       {data_dir or 'in memory'}")
     for name, account in details["accounts"].items():
         print(f"\nAccount {name}")

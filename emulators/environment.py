@@ -35,6 +35,7 @@ class Addresses:
     firestore_host: str
     storage_url: str
     tasks_host: str
+    redis_url: str
     tasks_function_url: str
 
     def variables(self) -> dict[str, str]:
@@ -44,6 +45,7 @@ class Addresses:
             "FIRESTORE_EMULATOR_HOST": self.firestore_host,
             "STORAGE_EMULATOR_HOST": self.storage_url,
             "CLOUD_TASKS_EMULATOR_HOST": self.tasks_host,
+            "REDIS_URL": self.redis_url,
             "ALMANAC_UPLOADS_BUCKET": UPLOADS,
             "ALMANAC_DERIVED_BUCKET": DERIVED,
             "ALMANAC_TASKS_QUEUE": QUEUE,

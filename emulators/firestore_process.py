@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import socket
 import sys
-import time
 from pathlib import Path
 
-from emulators.processes import Child, stop_all
+from emulators.processes import Child, stop_all, wait_until
 from emulators.serving import HOST, free_port
 
 _START_SECONDS = 15.0
@@ -33,16 +32,9 @@ class FirestoreProcess:
         self._child = Child("firestore", command, log=self._log)
 
     def wait_until_ready(self) -> None:
-        deadline = time.monotonic() + _START_SECONDS
-        while self._child is not None and self._child.running and time.monotonic() < deadline:
-            try:
-                socket.create_connection((HOST, self._port), timeout=1).close()
-            except OSError:
-                time.sleep(0.01)
-            else:
-                return
-        output = self._child.last_output() if self._child is not None else ""
-        raise RuntimeError(f"The Firestore emulator did not start. Its last output: {output}")
+        if self._child is None or not wait_until(self._answers, self._child, _START_SECONDS):
+            output = self._child.last_output() if self._child is not None else ""
+            raise RuntimeError(f"The Firestore emulator did not start. Its last output: {output}")
 
     def kill(self) -> None:
         """SIGKILL."""
@@ -52,3 +44,7 @@ class FirestoreProcess:
     def stop(self, grace: float = 1.0) -> None:
         if self._child is not None:
             stop_all([self._child], grace)
+
+    def _answers(self) -> bool:
+        socket.create_connection((HOST, self._port), timeout=1).close()
+        return True

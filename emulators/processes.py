@@ -9,7 +9,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -94,6 +95,18 @@ def stop_all(children: Iterable[Child], grace: float = 3.0) -> None:
     for child in running:
         if child.wait(max(0.0, deadline - time.monotonic())) is None:
             child.kill()
+
+
+def wait_until(answers: Callable[[], bool], child: Child, seconds: float) -> bool:
+    """Whether the child said yes within `seconds` seconds. It is asked until then or until it has ended; an
+    `OSError`, such as a refused connection, is a no."""
+    deadline = time.monotonic() + seconds
+    while child.running and time.monotonic() < deadline:
+        with suppress(OSError):
+            if answers():
+                return True
+        time.sleep(0.01)
+    return False
 
 
 class _Guardian:

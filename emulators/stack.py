@@ -18,6 +18,7 @@ from emulators.events.server import EventsEmulator
 from emulators.examples import seed
 from emulators.firestore_process import FirestoreProcess
 from emulators.functions import FUNCTIONS, Functions, FunctionSource
+from emulators.redis.server import RedisServer
 from emulators.router import router
 from emulators.serving import AsgiServer
 from emulators.storage.server import StorageEmulator
@@ -32,7 +33,8 @@ class EmbeddedStack:
 
     `instances` is how many of a function there are, one by default. `env` is added to the environment of the
     functions; keys of paid models in this process's environment reach them only with `paid_models`.
-    `wait_scale` shortens the waits between the attempts of events and tasks.
+    `wait_scale` shortens the waits between the attempts of events and tasks. A Redis that `REDIS_URL` names
+    is used as it is, in place of one of the stack's own.
 
     While it runs, its parts are there to look at and to disturb.
     """
@@ -42,6 +44,7 @@ class EmbeddedStack:
     events: EventsEmulator
     firestore: FirestoreProcess
     functions: Functions
+    redis: RedisServer | None
     router: AsgiServer
     storage: StorageEmulator
     tasks: TasksEmulator
@@ -77,7 +80,7 @@ class EmbeddedStack:
             "firestore_host": self.addresses.firestore_host,
             "storage_url": self.addresses.storage_url,
             "tasks_host": self.addresses.tasks_host,
-            "redis_url": None,
+            "redis_url": self.addresses.redis_url,
             "project": self.project,
             "accounts": dict(self.accounts),
         }
@@ -110,6 +113,7 @@ class EmbeddedStack:
         self.firestore = FirestoreProcess(run_dir=logs, data_dir=_below(kept, "firestore"))
         self._undo.callback(self.firestore.stop)
         self.firestore.start()
+        redis_url = self._start_redis(logs, kept)
 
         self.functions = Functions(self._sources, run_dir=logs, instances=self._counts)
         self._undo.callback(self.functions.close)
@@ -131,6 +135,7 @@ class EmbeddedStack:
             firestore_host=self.firestore.host,
             storage_url=self.storage.url,
             tasks_host=self.tasks.host,
+            redis_url=redis_url,
             tasks_function_url=self.functions.url("tasks") if self.functions.has("tasks") else "",
         )
         self.router = AsgiServer(router(self.functions.instances))
@@ -140,10 +145,23 @@ class EmbeddedStack:
             function_environment(os.environ, self.addresses, self._env, paid_models=self._paid_models)
         )
         self.firestore.wait_until_ready()
+        if self.redis is not None:
+            self.redis.wait_until_ready()
         self.accounts = seed(self.addresses, _below(kept, "example-keys.json"))
         if kept is not None:
             self.events.catch_up(self.storage.objects(UPLOADS))
         self.functions.wait_until_ready()
+
+    def _start_redis(self, logs: Path, kept: Path | None) -> str:
+        """Its address; nothing is started when somebody has one running."""
+        self.redis = None
+        given = os.environ.get("REDIS_URL")
+        if given:
+            return given
+        self.redis = RedisServer(run_dir=logs, data_dir=_below(kept, "redis"))
+        self._undo.callback(self.redis.stop)
+        self.redis.start()
+        return self.redis.url
 
     def _start_deliveries(self, kept: Path | None) -> None:
         targets = {kind: self.functions.url(n) for kind, n in _TRIGGERS.items() if self.functions.has(n)}

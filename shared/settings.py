@@ -19,6 +19,7 @@ class Settings:
     tasks_service_account: str = ""
     tasks_emulator_host: str = ""
     storage_emulator_url: str = ""
+    redis_url: str = ""
     openai_api_key: str = ""
     openai_base_url: str = ""
     embedding_model: str = "text-embedding-3-small"
@@ -48,6 +49,7 @@ class Settings:
             tasks_service_account=env.get("ALMANAC_TASKS_SERVICE_ACCOUNT", ""),
             tasks_emulator_host=env.get("CLOUD_TASKS_EMULATOR_HOST", ""),
             storage_emulator_url=env.get("STORAGE_EMULATOR_HOST", ""),
+            redis_url=env.get("REDIS_URL", ""),
             openai_api_key=env.get("OPENAI_API_KEY", ""),
             openai_base_url=env.get("OPENAI_BASE_URL", ""),
             embedding_model=env.get("ALMANAC_EMBEDDING_MODEL", default.embedding_model),

@@ -13,6 +13,7 @@ from emulators.environment import Addresses, function_environment
 from emulators.events.disturbance import Disturbance
 from emulators.models.server import ModelStubs
 from emulators.stack import EmbeddedStack
+from shared.settings import Settings
 
 TEXT = "# Opening hours\n\nThe workshop opens at seven in the morning and closes at four in the afternoon.\n"
 
@@ -134,17 +135,25 @@ def test_the_router_can_go_away_and_come_back(stack: EmbeddedStack) -> None:
 
 
 def test_functions_see_the_stack_and_nothing_foreign() -> None:
-    addresses = Addresses("127.0.0.1:1", "http://127.0.0.1:2", "127.0.0.1:3", "http://127.0.0.1:4")
+    addresses = Addresses(
+        firestore_host="127.0.0.1:1",
+        storage_url="http://127.0.0.1:2",
+        tasks_host="127.0.0.1:3",
+        redis_url="redis://127.0.0.1:4/0",
+        tasks_function_url="http://127.0.0.1:5",
+    )
     inherited = {
         "PATH": "/bin",
         "K_SERVICE": "chat",
         "OPENAI_API_KEY": "sk-real",
         "FIRESTORE_EMULATOR_HOST": "elsewhere:1",
+        "REDIS_URL": "redis://elsewhere:1/0",
         "NO_PROXY": "intranet",
     }
     seen = function_environment(inherited, addresses, {"ALMANAC_LEASE_SECONDS": "5"}, paid_models=False)
     assert seen["PATH"] == "/bin"
     assert seen["FIRESTORE_EMULATOR_HOST"] == "127.0.0.1:1"
+    assert Settings.from_env(seen).redis_url == "redis://127.0.0.1:4/0"
     assert seen["ALMANAC_LEASE_SECONDS"] == "5"
     assert seen["NO_PROXY"] == "intranet,127.0.0.1,localhost"
     assert not {"K_SERVICE", "OPENAI_API_KEY"} & set(seen)

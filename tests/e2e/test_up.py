@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import requests
+from redis import Redis
 
 TEXT = "# Opening hours\n\nThe workshop opens at seven in the morning and closes at four in the afternoon.\n"
 
@@ -151,6 +152,8 @@ def test_a_second_start_finds_everything_also_after_an_accident(tmp_path: Path) 
     data = ("--data-dir", str(tmp_path / "data"))
     with up(tmp_path, *data) as first:
         document = make_document(first)
+        with Redis.from_url(first.details["redis_url"]) as redis:
+            redis.set("kept", "yes")
         children = first.descendants()
         first.process.kill()
         wait_for(lambda: not any(map(alive, children)))
@@ -159,6 +162,8 @@ def test_a_second_start_finds_everything_also_after_an_accident(tmp_path: Path) 
         wait_for(lambda: status(second, document) == "ready", lambda: status(second, document))
         text = second.call("GET", f"/v1/documents/{document}/text")
         assert "seven in the morning" in text.text
+        with Redis.from_url(second.details["redis_url"]) as redis:
+            assert redis.get("kept") == b"yes"
         refused = subprocess.run(
             [sys.executable, "-m", "emulators", "up", *data],
             capture_output=True,

@@ -1,0 +1,1 @@
+"""Redis: a real Valkey server, which speaks its protocol."""
