@@ -6,6 +6,7 @@ from shared.domain.accounts import Account, ApiKey, Department
 from shared.domain.agents import Agent, AgentAdoption, Space
 from shared.domain.conversation import Message, Run, Thread
 from shared.domain.knowledge import ContentClaim, Document, KnowledgeBase, NameClaim, Receipt, Record
+from shared.domain.paid import Paid
 from shared.domain.text import Outline, StoredChunk
 from shared.ports import Kind
 
@@ -19,6 +20,7 @@ CONTENTS = Kind("contents", ContentClaim)
 RECORDS = Kind("records", Record)
 CHUNKS = Kind("chunks", StoredChunk)
 OUTLINES = Kind("outlines", Outline)
+PAID = Kind("paid", Paid)
 RECEIPTS = Kind("receipts", Receipt)
 AGENTS = Kind("agents", Agent)
 AGENT_ADOPTIONS = Kind("agent_adoptions", AgentAdoption)  # of agents that the platform published

@@ -24,6 +24,7 @@ def embed(
     embedder: Embedder,
     passages: Sequence[Passage],
     *,
+    document_id: str,
     deadline: Deadline,
     on_progress: OnProgress,
 ) -> Vectors:
@@ -43,7 +44,7 @@ def embed(
         deadline.check()
         vectors = embedder.passages([by_key[key] for key in batch]).vectors.astype("<f2")
         payloads = {key: row.tobytes() for key, row in zip(batch, vectors, strict=True)}
-        keep(store, fingerprint, payloads, clock.now())
+        keep(store, fingerprint, payloads, document_id=document_id, now=clock.now())
         known.update(payloads)
         on_progress(sum(key in known for key in keys), len(keys))
     rows = [np.frombuffer(known[key], dtype="<f2") for key in keys]

@@ -131,6 +131,7 @@ def _run(work: _Work) -> Outcome:
         work.deps.clock,
         work.deps.summarizer,
         chunks,
+        document_id=document.id,
         language=extraction.language,
         deadline=work.deadline,
         on_progress=work.at(DocumentStatus.SUMMARIZING),
@@ -140,6 +141,7 @@ def _run(work: _Work) -> Outcome:
         work.deps.clock,
         work.deps.embedder,
         windows,
+        document_id=document.id,
         deadline=work.deadline,
         on_progress=work.at(DocumentStatus.EMBEDDING),
     )

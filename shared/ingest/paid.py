@@ -1,27 +1,20 @@
 """What a model was paid for, kept account-wide by text and model: a crash, a retry, an edited document or the
-same file in another knowledge base never pays for it again."""
+same file in another knowledge base never pays for it again.
+
+A result goes with the document that it was made for, though another may hold the same text: nothing that
+derives from a deleted document stays, and the other one has its own copy of what it needs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from shared.domain.ids import content_id
-from shared.ports import AccountStore, Kind
+from shared.domain.paid import Paid
+from shared.ports import AccountStore
+from shared.records import PAID
 
-
-@dataclass(frozen=True, slots=True)
-class Paid:
-    """`payload` is a summary in UTF-8, or a vector in little-endian float16."""
-
-    id: str
-    model: str
-    payload: bytes
-    created_at: datetime
-
-
-PAID = Kind("paid", Paid)
 _READ_BATCH = 500
 
 
@@ -39,6 +32,9 @@ def lookup(store: AccountStore, ids: Sequence[str]) -> Mapping[str, bytes]:
     return found
 
 
-def keep(store: AccountStore, model: str, payloads: Mapping[str, bytes], now: datetime) -> None:
-    """Keeps the results of one call."""
-    store.put_many(PAID, [Paid(name, model, payload, now) for name, payload in payloads.items()])
+def keep(
+    store: AccountStore, model: str, payloads: Mapping[str, bytes], *, document_id: str, now: datetime
+) -> None:
+    """Keeps the results of one call, made for a document."""
+    made = [Paid(name, model, payload, document_id, now) for name, payload in payloads.items()]
+    store.put_many(PAID, made)

@@ -19,6 +19,7 @@ def summarize(
     summarizer: Summarizer,
     chunks: Sequence[Chunk],
     *,
+    document_id: str,
     language: str | None,
     deadline: Deadline,
     on_progress: OnProgress,
@@ -37,7 +38,8 @@ def summarize(
         deadline.check()
         summary = summarizer.summarize(SummaryRequest(chunk.text, chunk.heading_path, language))
         known[key] = summary.text.encode()
-        keep(store, summarizer.fingerprint, {key: known[key]}, clock.now())
+        made = {key: known[key]}
+        keep(store, summarizer.fingerprint, made, document_id=document_id, now=clock.now())
         on_progress(sum(key in known for key in keys.values()), len(chunks))
     return {chunk.id: known[keys[chunk.id]].decode() for chunk in chunks}
 

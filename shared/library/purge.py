@@ -21,7 +21,7 @@ from shared.library.deps import LibraryDeps
 from shared.library.forget import forget_document
 from shared.library.objects import prefix
 from shared.ports import AccountStore, Kind, Query, Transaction
-from shared.records import CHUNKS, DOCUMENTS, KNOWLEDGE_BASES, OUTLINES, RECEIPTS, RECORDS
+from shared.records import CHUNKS, DOCUMENTS, KNOWLEDGE_BASES, OUTLINES, PAID, RECEIPTS, RECORDS
 
 log = logging.getLogger(__name__)
 
@@ -124,6 +124,7 @@ def _remove_document(cascade: _Cascade, document: Document) -> None:
     drop_segments(cascade.store, document.id)
     _delete_all(cascade, OUTLINES, whose, "outlines")
     _delete_all(cascade, CHUNKS, whose, "chunks")
+    _delete_all(cascade, PAID, whose, "model_results")
     _delete_objects(cascade, prefix(cascade.account_id, document.id))
     quotes = forget_document(cascade.store, document.id)
     if quotes:

@@ -21,12 +21,13 @@ from shared.records import (
     KNOWLEDGE_BASE_NAMES,
     KNOWLEDGE_BASES,
     OUTLINES,
+    PAID,
     RECORDS,
 )
 from tests.flows.api_stack import Stack, Tenant, created, problem
 from tests.flows.test_documents import HANDBOOK, base, read, upload
 
-DERIVED_KINDS = (CHUNKS, OUTLINES, SEGMENTS, PENDING, CONTENTS)
+DERIVED_KINDS = (CHUNKS, OUTLINES, PAID, SEGMENTS, PENDING, CONTENTS)
 
 
 def count_left(stack: Stack, tenant: Tenant) -> dict[str, int]:
@@ -47,6 +48,7 @@ def test_a_document_goes_with_everything_and_the_receipt_says_what(stack: Stack)
     done = acme.records.get(DOCUMENTS, document["id"])
     assert done is not None
     assert done.published is not None
+    results = acme.records.count(PAID, Query())
 
     answer = acme.admin("DELETE", f"/v1/documents/{document['id']}")
     assert answer.status_code == 202
@@ -67,7 +69,7 @@ def test_a_document_goes_with_everything_and_the_receipt_says_what(stack: Stack)
     assert receipt["status"] == "done"
     assert receipt["removed"] == {
         "documents": 1, "passages": done.published.passages, "chunks": 2, "outlines": 1,
-        "objects": 1, "texts": 1,
+        "objects": 1, "texts": 1, "model_results": results,
     }  # fmt: skip
     assert receipt["retained"]
     assert set(count_left(stack, acme).values()) == {0}

@@ -12,12 +12,11 @@ from shared.domain.accounts import Caller
 from shared.domain.knowledge import Document, DocumentStatus
 from shared.index.manifest import MANIFESTS
 from shared.index.segment import SEGMENTS
-from shared.ingest.paid import PAID
 from shared.library.cleanup import object_deleted
 from shared.library.objects import prefix
 from shared.library.uploads import FileInfo, create_from_bytes, replace_content
 from shared.ports import Query
-from shared.records import CHUNKS, DOCUMENTS, OUTLINES
+from shared.records import CHUNKS, DOCUMENTS, OUTLINES, PAID
 from tests.flows.library import caller, ingest, make_base, read, upload
 from tests.flows.workbench import Workbench
 
