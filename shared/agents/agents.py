@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from shared.agents.selection import links_of, read_known
+from shared.agents.selection import Known, links_of, read_known, select
 from shared.domain.accounts import PLATFORM, Caller
 from shared.domain.agents import Agent, AgentAdoption
 from shared.domain.errors import InvalidRequestError, PermissionDeniedError
 from shared.domain.ids import new_id
+from shared.library.inline import automatic, require_fit
 from shared.library.paging import visible_page
 from shared.ports import AccountStore, Clock, Page, Query, Store, Transaction
 from shared.records import AGENT_ADOPTIONS, AGENTS
@@ -39,8 +40,11 @@ class Found:
     foreign: bool = False
 
 
-def create_agent(store: AccountStore, clock: Clock, caller: Caller, new: NewAgent) -> Agent:
-    """Raises `InvalidRequestError` for what only the platform may set."""
+def create_agent(
+    store: AccountStore, clock: Clock, caller: Caller, new: NewAgent, *, inline_limit: int
+) -> Agent:
+    """Raises `InvalidRequestError` for what only the platform may set, and `InlineTooLargeError` when its
+    inline knowledge is more tokens than a request carries."""
     now = clock.now()
     made = Agent(
         id=new_id("agt"),
@@ -56,7 +60,9 @@ def create_agent(store: AccountStore, clock: Clock, caller: Caller, new: NewAgen
         published=new.published,
     )
     _require_platform(caller, made)
-    made = _linked(store, caller, made)
+    known = read_known(store, [made])
+    _require_fit(store, caller, made, known, inline_limit)
+    made = replace(made, links=links_of(made.agent_ds, known, caller))
     store.create(AGENTS, made)
     return made
 
@@ -98,13 +104,22 @@ def list_agents(stores: Store, caller: Caller, *, limit: int, cursor: str | None
 
 
 def change_agent(
-    stores: Store, clock: Clock, caller: Caller, agent_id: str, change: Callable[[Agent], Agent]
+    stores: Store,
+    clock: Clock,
+    caller: Caller,
+    agent_id: str,
+    change: Callable[[Agent], Agent],
+    *,
+    inline_limit: int,
 ) -> Found:
     """Applies `change`. Of the platform's agents an account changes only the knowledge that it adds; anything
-    else raises `InvalidRequestError`. Raises `NotFoundError`."""
+    else raises `InvalidRequestError`. Raises `NotFoundError`, and `InlineTooLargeError` as `create_agent`."""
     before = get_agent(stores, caller, agent_id)
     store = stores.of(caller.account_id)
-    known = read_known(store, [change(before.agent)])
+    wanted = change(before.agent)
+    known = read_known(store, [wanted])
+    if _knowledge(wanted) != _knowledge(before.agent):
+        _require_fit(store, caller, wanted, known, inline_limit)
 
     def body(tx: Transaction) -> Found:
         if before.foreign:
@@ -167,8 +182,16 @@ def _adopted(published: Agent, adoption: AgentAdoption | None) -> Agent:
     )
 
 
-def _linked(store: AccountStore, caller: Caller, agent: Agent) -> Agent:
-    return replace(agent, links=links_of(agent.agent_ds, read_known(store, [agent]), caller))
+def _knowledge(agent: Agent) -> tuple[object, ...]:
+    return agent.agent_ds, agent.agent_tenant_ds, agent.knowledge_base_ids
+
+
+def _require_fit(store: AccountStore, caller: Caller, agent: Agent, known: Known, limit: int) -> None:
+    selection = select(agent, known, caller)
+    if selection.nothing:
+        return
+    beside = (base for base in automatic(store) if not base.deleting and caller.reaches(base.department_ids))
+    require_fit((*selection.bases, *beside), limit, f"the agent {agent.name!r}")
 
 
 def _require_platform(caller: Caller, agent: Agent) -> None:

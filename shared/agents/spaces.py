@@ -45,6 +45,12 @@ def get_space(store: AccountStore, caller: Caller, space_id: str) -> Space:
     return _reachable(caller, store.get(SPACES, space_id), space_id)
 
 
+def space_of(store: AccountStore, caller: Caller, space_id: str | None) -> Space | None:
+    """The space that something is in; None for none, and for one that is gone or not the caller's."""
+    found = store.get(SPACES, space_id) if space_id is not None else None
+    return found if found is not None and caller.reaches(found.department_ids) else None
+
+
 def list_spaces(store: AccountStore, caller: Caller, *, limit: int, cursor: str | None) -> Page[Space]:
     """Those that the caller may see, by name."""
     query = Query(order_by="name", limit=limit, cursor=cursor)

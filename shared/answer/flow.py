@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, field, replace
+from collections.abc import Generator
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from shared.agents.agents import get_agent
+from shared.agents.spaces import get_space, space_of
+from shared.answer.assemble import Ask, Retriever, Setting, assemble
 from shared.answer.cite import found_by_id
+from shared.answer.files import FilePart, FilesDeps
 from shared.answer.record import Prepared, RecordDeps, Written, record_answer, record_break
 from shared.answer.threads import get_thread, history, new_thread
 from shared.answer.writer import AnswerWriter
-from shared.context.flow import ComposeRequest, compose
 from shared.domain.accounts import Caller
-from shared.domain.conversation import Run, Thread
-from shared.domain.errors import AlmanacError, ModelUnavailableError
+from shared.domain.conversation import Run, RunRequest, Thread
+from shared.domain.errors import AlmanacError, InvalidRequestError, ModelUnavailableError
 from shared.domain.ids import new_id
 from shared.domain.models import Reply, StopReason
-from shared.domain.retrieval import Retrieval, RetrievalStatus
-from shared.ports import AnswerModel, TokenCounter
-from shared.retrieve.flow import RetrieveRequest
-from shared.retrieve.policy import PolicyName
+from shared.ports import AnswerModel
 from shared.retrieve.scope import Asked
-
-log = logging.getLogger(__name__)
-
-Retriever = Callable[[Caller, RetrieveRequest], Retrieval]
 
 _DECLINED = {
     True: "模型拒绝回答这个问题。",
@@ -33,24 +28,25 @@ _DECLINED = {
 }
 
 
-class AnswerDeps(RecordDeps, Protocol):
+class AnswerDeps(RecordDeps, FilesDeps, Protocol):
     """What answering needs of the container."""
 
     @property
     def answer_model(self) -> AnswerModel: ...
-    @property
-    def count_tokens(self) -> TokenCounter: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """`thread_id` None begins a new thread. `asked` names documents and knowledge bases for this message;
-    with `only_named` what is attached to the thread does not join them."""
+    """`thread_id` None begins a new thread, in `space_id` where one is given. `asked` names documents and
+    knowledge bases for this message; with `references` only named documents are searched for it."""
 
     message: str
     thread_id: str | None = None
     asked: Asked = field(default_factory=Asked)
-    only_named: bool = False
+    agent_id: str | None = None
+    space_id: str | None = None
+    references: tuple[str, ...] = ()
+    files: tuple[FilePart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +58,9 @@ class Broken:
 
 
 def answer(deps: AnswerDeps, caller: Caller, request: ChatRequest, retrieve: Retriever) -> Run:
-    """Answers in full. Raises `NotFoundError` for a thread or document that is not the caller's, and
-    `ModelUnavailableError` when the model does not answer; that run is recorded as failed."""
+    """Answers in full. Raises `NotFoundError` for a thread, agent, space or document that is not the
+    caller's, `AttachmentTooLargeError` for files that are too large to attach, and `ModelUnavailableError`
+    when the model does not answer; that run is recorded as failed."""
     prepared = prepare(deps, caller, request, retrieve)
     writer = AnswerWriter(found_by_id(prepared.retrieval))
     try:
@@ -125,49 +122,63 @@ def prepare(deps: AnswerDeps, caller: Caller, request: ChatRequest, retrieve: Re
     """Thread, retrieval and prompt. Raises as `answer` does before it calls the model."""
     started = deps.clock.now()
     store = deps.store.of(caller.account_id)
-    thread = (
-        get_thread(store, caller, request.thread_id)
-        if request.thread_id is not None
-        else new_thread(deps.clock, caller, request.message)
+    setting, thread = _setting(deps, caller, request)
+    ask = Ask(
+        request.message,
+        request.message,
+        request.asked,
+        request.references,
+        request.files,
+        history(store, thread),
     )
-    turns = history(store, thread)
-    retrieval = _retrieved(caller, _query(request, thread), retrieve)
-    composition = compose(ComposeRequest(request.message, retrieval, turns), deps.count_tokens)
+    assembled = assemble(deps, caller, setting, ask, retrieve)
     return Prepared(
         run_id=new_id("run"),
         caller=caller,
-        message=request.message,
-        asked=request.asked,
+        asked=_asked(request, thread),
         thread=thread,
-        retrieval=retrieval,
-        composition=composition,
+        retrieval=assembled.retrieval,
+        composition=assembled.composition,
+        unresolved=assembled.selection.unresolved,
         model=deps.answer_model.name,
         started=started,
         composed=deps.clock.now(),
     )
 
 
-def _query(request: ChatRequest, thread: Thread) -> RetrieveRequest:
-    asked = request.asked
-    if not request.only_named:
-        attached = dict.fromkeys((*asked.knowledge_base_ids, *thread.knowledge_base_ids))
-        asked = replace(asked, knowledge_base_ids=tuple(attached))
-    return RetrieveRequest(request.message, asked, PolicyName.RUN)
+def _setting(deps: AnswerDeps, caller: Caller, request: ChatRequest) -> tuple[Setting, Thread]:
+    """Agent, space and thread. A new thread begins in the space of its first message."""
+    store = deps.store.of(caller.account_id)
+    agent = None if request.agent_id is None else get_agent(deps.store, caller, request.agent_id)
+    space = None if request.space_id is None else get_space(store, caller, request.space_id)
+    if request.thread_id is None:
+        thread = new_thread(deps.clock, caller, request.message, space_id=request.space_id)
+    else:
+        thread = get_thread(store, caller, request.thread_id)
+        if space is None:
+            space = space_of(store, caller, thread.space_id)
+        elif thread.space_id not in {None, space.id}:
+            raise InvalidRequestError(
+                f"The thread {thread.id} is in another space.",
+                fields=(("space_id", "must be the thread's, or be left out"),),
+            )
+    return Setting(agent, space, thread), thread
 
 
-def _retrieved(caller: Caller, query: RetrieveRequest, retrieve: Retriever) -> Retrieval:
-    """A search that fails on our side does not end the conversation; a caller's mistake is told."""
-    try:
-        return retrieve(caller, query)
-    except AlmanacError as error:
-        if error.status < 500:
-            raise
-        log.warning("retrieval failed", exc_info=True, extra={"code": error.code})
-        return Retrieval(RetrievalStatus.FAILED, query.query, detail=f"{error.code}: {error.message}")
+def _asked(request: ChatRequest, thread: Thread) -> RunRequest:
+    return RunRequest(
+        request.message,
+        request.asked.document_ids,
+        request.asked.knowledge_base_ids,
+        request.agent_id,
+        request.space_id or thread.space_id,
+        request.references,
+        tuple(part.document_id or part.name for part in request.files),
+    )
 
 
 def _without_words(prepared: Prepared, reply: Reply) -> str:
     """What stands for an answer that has none. Raises when that is the model's failure."""
     if reply.stop_reason is not StopReason.REFUSAL:
         raise ModelUnavailableError(f"{prepared.model} gave no answer; it stopped for {reply.stop_reason}.")
-    return _DECLINED[any("\u4e00" <= character <= "\u9fff" for character in prepared.message)]
+    return _DECLINED[any("\u4e00" <= character <= "\u9fff" for character in prepared.asked.question)]

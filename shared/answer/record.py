@@ -9,10 +9,13 @@ from typing import Protocol
 from shared.answer.cite import citations, context_items
 from shared.answer.threads import record_run
 from shared.context.flow import Composition
+from shared.context.sections import Omitted, SectionKind
 from shared.domain.accounts import Caller
+from shared.domain.agents import Unresolved
 from shared.domain.conversation import (
     Citation,
     ContextItem,
+    LeftOut,
     Message,
     Run,
     RunRequest,
@@ -28,7 +31,6 @@ from shared.domain.knowledge import Failure
 from shared.domain.models import Reply, TurnRole
 from shared.domain.retrieval import Retrieval
 from shared.ports import Clock, Store
-from shared.retrieve.scope import Asked
 
 
 class RecordDeps(Protocol):
@@ -44,11 +46,11 @@ class Prepared:
 
     run_id: str
     caller: Caller
-    message: str
-    asked: Asked
+    asked: RunRequest
     thread: Thread
     retrieval: Retrieval
     composition: Composition
+    unresolved: tuple[Unresolved, ...]
     model: str
     started: datetime
     composed: datetime
@@ -105,7 +107,7 @@ def _run(prepared: Prepared, status: RunStatus, written: Written, now: datetime)
         owner=prepared.caller.principal,
         thread_id=prepared.thread.id,
         status=status,
-        request=RunRequest(prepared.message, prepared.asked.document_ids, prepared.asked.knowledge_base_ids),
+        request=prepared.asked,
         created_at=prepared.started,
         finished_at=now,
         model=prepared.model,
@@ -113,6 +115,8 @@ def _run(prepared: Prepared, status: RunStatus, written: Written, now: datetime)
         context=context,
         document_ids=tuple(dict.fromkeys(item.document_id for item in context)),
         sections=tuple(SectionTokens(s.kind.value, s.tokens) for s in composition.sections),
+        omitted=tuple(map(_left_out, composition.omitted)),
+        unresolved=prepared.unresolved,
         prompt_tokens=composition.tokens,
         answer=written.text.strip(),
         citations=citations(written.cited, prepared.retrieval),
@@ -124,9 +128,14 @@ def _run(prepared: Prepared, status: RunStatus, written: Written, now: datetime)
     )
 
 
+def _left_out(omitted: Omitted) -> LeftOut:
+    title = "A passage" if omitted.kind is SectionKind.REFERENCES else omitted.title
+    return LeftOut(omitted.kind.value, title, omitted.tokens, omitted.reason)
+
+
 def _messages(prepared: Prepared, run: Run) -> tuple[Message, Message]:
     """The thread numbers them when it takes them in."""
-    asked = Message(new_id("msg"), 0, TurnRole.USER, prepared.message, prepared.started, run.id)
+    asked = Message(new_id("msg"), 0, TurnRole.USER, run.request.question, prepared.started, run.id)
     answered = Message(
         new_id("msg"),
         0,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from shared.agents.spaces import get_space
 from shared.domain.accounts import Caller
 from shared.domain.conversation import Message, Run, Thread
 from shared.domain.errors import NotFoundError
 from shared.domain.ids import new_id
 from shared.domain.models import Turn
+from shared.library.documents import get_document
 from shared.ports import AccountStore, Clock, Page, Query, Transaction
 from shared.records import MESSAGES, RUNS, THREADS
 
@@ -18,7 +20,15 @@ _TITLE_CHARACTERS = 80
 _HISTORY_MESSAGES = 60
 
 
-def new_thread(clock: Clock, caller: Caller, title: str, knowledge_base_ids: Sequence[str] = ()) -> Thread:
+def new_thread(
+    clock: Clock,
+    caller: Caller,
+    title: str,
+    *,
+    knowledge_base_ids: Sequence[str] = (),
+    space_id: str | None = None,
+    thread_ref: Sequence[str] = (),
+) -> Thread:
     """A thread that is not stored yet."""
     now = clock.now()
     return Thread(
@@ -27,16 +37,43 @@ def new_thread(clock: Clock, caller: Caller, title: str, knowledge_base_ids: Seq
         title=thread_title(title),
         created_at=now,
         updated_at=now,
-        knowledge_base_ids=tuple(knowledge_base_ids),
+        knowledge_base_ids=tuple(dict.fromkeys(knowledge_base_ids)),
+        space_id=space_id,
+        thread_ref=tuple(dict.fromkeys(thread_ref)),
     )
 
 
-def create_thread(
-    store: AccountStore, clock: Clock, caller: Caller, title: str, knowledge_base_ids: Sequence[str] = ()
-) -> Thread:
-    thread = new_thread(clock, caller, title, knowledge_base_ids)
+def create_thread(store: AccountStore, caller: Caller, thread: Thread) -> None:
+    """Raises `NotFoundError` for a space or a document that the caller may not see."""
+    _require_reachable(store, caller, thread)
     store.create(THREADS, thread)
-    return thread
+
+
+def change_thread(
+    store: AccountStore, clock: Clock, caller: Caller, thread_id: str, change: Callable[[Thread], Thread]
+) -> Thread:
+    """Applies `change` to title or knowledge. Raises `NotFoundError` as `create_thread`."""
+    before = get_thread(store, caller, thread_id)
+    wanted = change(before)
+    if (wanted.space_id, wanted.thread_ref) != (before.space_id, before.thread_ref):
+        _require_reachable(store, caller, wanted)
+
+    def body(tx: Transaction) -> Thread:
+        current = tx.get(THREADS, thread_id)
+        if current is None:
+            raise NotFoundError(f"There is no thread {thread_id}.")
+        changed = replace(change(current), updated_at=clock.now())
+        tx.put(THREADS, changed)
+        return changed
+
+    return store.transact(body)
+
+
+def _require_reachable(store: AccountStore, caller: Caller, thread: Thread) -> None:
+    if thread.space_id is not None:
+        get_space(store, caller, thread.space_id)
+    for document_id in thread.thread_ref:
+        get_document(store, caller, document_id)
 
 
 def get_thread(store: AccountStore, caller: Caller, thread_id: str) -> Thread:

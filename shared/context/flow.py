@@ -5,42 +5,42 @@ Chat, streaming and previews all come through here, so that what a preview shows
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from shared.context import notes
 from shared.context.history import recent_turns
+from shared.context.material import AttachedFile, Material, render_file, render_material, render_pointers
 from shared.context.references import defused, render_reference, render_references
-from shared.context.sections import BUDGETS, SLOTS, Omitted, Place, Section, SectionKind
+from shared.context.sections import BUDGETS, PLACES, SLOTS, Omitted, Place, Section, SectionKind
 from shared.domain.models import Prompt, Reference, Turn
 from shared.domain.retrieval import Retrieval, RetrievalStatus
 from shared.ports import TokenCounter
 
-
-@dataclass(frozen=True, slots=True)
-class Material:
-    """Knowledge that goes into the system text, as its owner wrote it: inline records, guides, memory …"""
-
-    kind: SectionKind
-    title: str
-    text: str
-    sources: tuple[str, ...]
-    reason: str
+_NO_ROOM = "over the section's budget"
 
 
 @dataclass(frozen=True, slots=True)
 class ComposeRequest:
-    """`retrieval` None means that none was asked for. `history` is the whole conversation, oldest first."""
+    """`question` None composes what stands before any question. `retrieval` None means that none was asked
+    for, `narrowed` that it searched named documents alone. `history` is the whole conversation, oldest
+    first."""
 
-    question: str
+    question: str | None
     retrieval: Retrieval | None = None
     history: tuple[Turn, ...] = ()
     material: tuple[Material, ...] = ()
+    files: tuple[AttachedFile, ...] = ()
+    narrowed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """`prompt` is what is sent; `sections` and `omitted` explain it. `tokens` counts all of the prompt."""
+    """`prompt` is what is sent; `sections` and `omitted` explain it. `tokens` counts all of the prompt.
+
+    The prompt's system text is the texts of the sections with that place, with a blank line between; so is
+    its user text.
+    """
 
     prompt: Prompt
     sections: tuple[Section, ...]
@@ -52,23 +52,41 @@ class Composition:
 class _Parts:
     """What composition collects on its way."""
 
+    count_tokens: TokenCounter
     sections: list[Section] = field(default_factory=list)
     omitted: list[Omitted] = field(default_factory=list)
+
+    def add(self, kind: SectionKind, title: str, text: str, sources: tuple[str, ...], reason: str) -> int:
+        """Puts a section in; how many tokens it has."""
+        tokens = self.count_tokens(text)
+        self.sections.append(Section(kind, title, text, sources, tokens, reason))
+        return tokens
+
+    def leave_out(
+        self, kind: SectionKind, title: str, sources: tuple[str, ...], tokens: int, reason: str
+    ) -> None:
+        self.omitted.append(Omitted(kind, title, sources, tokens, reason))
+
+    def text(self, place: Place) -> str:
+        return "\n\n".join(section.text for section in self.sections if PLACES[section.kind] is place)
 
 
 def compose(request: ComposeRequest, count_tokens: TokenCounter) -> Composition:
     """The prompt for one question. Pure: the same request gives the same prompt, byte for byte."""
-    parts = _Parts()
-    _add_system(parts, request, count_tokens)
-    history = _add_history(parts, request, count_tokens)
-    references = _add_references(parts, request, count_tokens)
-    system = "\n\n".join(section.text for section in parts.sections if _PLACES[section.kind] is Place.SYSTEM)
-    user = _user(request, references)
+    parts = _Parts(count_tokens)
+    _add_system(parts, request)
+    history = _add_history(parts, request)
+    references = _add_references(parts, request)
+    if request.question is not None:
+        _add_files(parts, request.files)
+        _add_search(parts, request, references)
+        _add_question(parts, request.question)
+    system, user = parts.text(Place.SYSTEM), parts.text(Place.USER)
     prompt = Prompt(
         system=system,
         history=history,
         user=user,
-        question=request.question,
+        question=request.question or "",
         references=references,
         covered=request.retrieval.covered if request.retrieval is not None else False,
     )
@@ -76,52 +94,73 @@ def compose(request: ComposeRequest, count_tokens: TokenCounter) -> Composition:
     return Composition(prompt, tuple(parts.sections), tuple(parts.omitted), tokens)
 
 
-_PLACES = {slot.kind: slot.place for slot in SLOTS}
-
-
-def _add_system(parts: _Parts, request: ComposeRequest, count_tokens: TokenCounter) -> None:
-    fixed = notes.NOTES
-    if any(material.kind in {SectionKind.SPACE, SectionKind.AGENT} for material in request.material):
-        fixed = f"{fixed}\n\n{notes.PRECEDENCE}"
-    parts.sections.append(
-        Section(SectionKind.NOTES, "Fixed notes", fixed, (), count_tokens(fixed), "always there")
-    )
+def _add_system(parts: _Parts, request: ComposeRequest) -> None:
+    parts.add(SectionKind.NOTES, "Fixed notes", _fixed_notes(request), (), "always there")
     for slot in SLOTS:
-        if slot.place is not Place.SYSTEM or slot.kind is SectionKind.NOTES:
+        mine = [material for material in request.material if material.kind is slot.kind]
+        if slot.kind is SectionKind.POINTERS:
+            _add_pointers(parts, mine)
             continue
         left = slot.budget
-        for material in request.material:
-            if material.kind is slot.kind:
-                left = _add_material(parts, material, left, count_tokens)
+        for material in mine:
+            left = _add_material(parts, material, left)
 
 
-def _add_material(
-    parts: _Parts, material: Material, left: int | None, count_tokens: TokenCounter
-) -> int | None:
-    """Adds what fits, and returns the room that is left. What is cut says so."""
-    text = f"# {' '.join(material.title.split())}\n{defused(material.text).strip()}"
-    tokens = count_tokens(text)
-    if left is not None and tokens > left:
-        parts.omitted.append(
-            Omitted(material.kind, material.title, material.sources, tokens, "over the section's budget")
-        )
+def _fixed_notes(request: ComposeRequest) -> str:
+    kinds = {material.kind for material in request.material}
+    fixed = [notes.NOTES]
+    if SectionKind.INLINE in kinds:
+        fixed.append(notes.GIVEN_WHOLE)
+    if kinds & {SectionKind.SPACE, SectionKind.AGENT}:
+        fixed.append(notes.PRECEDENCE)
+    return "\n\n".join(fixed)
+
+
+def _add_material(parts: _Parts, material: Material, left: int | None) -> int | None:
+    """Adds what fits, and returns the room that is left. Knowledge that a request has to carry whole leaves a
+    line in its place when it does not fit, so that the model knows of it."""
+    if material.kind is not SectionKind.INSTRUCTIONS and not material.text.strip():
+        parts.leave_out(material.kind, material.title, material.sources, 0, "it holds no text")
         return left
-    parts.sections.append(
-        Section(material.kind, material.title, text, material.sources, tokens, material.reason)
-    )
-    return None if left is None else left - tokens
+    text = render_material(material)
+    tokens = parts.count_tokens(text)
+    if left is None or tokens <= left:
+        parts.add(material.kind, material.title, text, material.sources, material.reason)
+        return None if left is None else left - tokens
+    parts.leave_out(material.kind, material.title, material.sources, tokens, _NO_ROOM)
+    if material.kind is SectionKind.INLINE:
+        stub = render_material(material, notes.LEFT_OUT)
+        parts.add(material.kind, material.title, stub, material.sources, f"{material.reason}; {_NO_ROOM}")
+    return left
 
 
-def _add_history(parts: _Parts, request: ComposeRequest, count_tokens: TokenCounter) -> tuple[Turn, ...]:
+def _add_pointers(parts: _Parts, pointers: Sequence[Material]) -> None:
+    left = BUDGETS[SectionKind.POINTERS] or 0
+    kept: list[Material] = []
+    for pointer in pointers:
+        tokens = parts.count_tokens(render_pointers([pointer]))
+        if tokens > left:
+            parts.leave_out(SectionKind.POINTERS, pointer.title, pointer.sources, tokens, _NO_ROOM)
+            continue
+        kept.append(pointer)
+        left -= tokens
+    if kept:
+        sources = tuple(source for pointer in kept for source in pointer.sources)
+        reason = "; ".join(dict.fromkeys(pointer.reason for pointer in kept))
+        title = "Knowledge bases that are searched"
+        parts.add(SectionKind.POINTERS, title, render_pointers(kept), sources, reason)
+
+
+def _add_history(parts: _Parts, request: ComposeRequest) -> tuple[Turn, ...]:
     if not request.history:
         return ()
+    count_tokens = parts.count_tokens
     kept = recent_turns(request.history, budget=BUDGETS[SectionKind.HISTORY] or 0, count_tokens=count_tokens)
     left_out = request.history[: len(request.history) - len(kept)]
     if left_out:
         tokens = sum(count_tokens(turn.text) for turn in left_out)
-        parts.omitted.append(
-            Omitted(SectionKind.HISTORY, "Earlier turns", (), tokens, "older than the history's budget holds")
-        )
+        reason = "older than the history's budget holds"
+        parts.leave_out(SectionKind.HISTORY, "Earlier turns", (), tokens, reason)
     if kept:
         text = "\n\n".join(f"{turn.role.value}: {turn.text}" for turn in kept)
         tokens = sum(count_tokens(turn.text) for turn in kept)
@@ -130,41 +169,28 @@ def _add_history(parts: _Parts, request: ComposeRequest, count_tokens: TokenCoun
     return kept
 
 
-def _add_references(
-    parts: _Parts, request: ComposeRequest, count_tokens: TokenCounter
-) -> tuple[Reference, ...]:
-    if request.retrieval is None:
+def _add_references(parts: _Parts, request: ComposeRequest) -> tuple[Reference, ...]:
+    if request.retrieval is None or request.question is None:
         return ()
-    kept: list[Reference] = []
+    kept = tuple(_fitting(parts, references_of(request.retrieval)))
+    if kept:
+        ids = tuple(reference.id for reference in kept)
+        why = _why_found(request.retrieval)
+        parts.add(SectionKind.REFERENCES, "Reference documents", render_references(kept), ids, why)
+    return kept
+
+
+def _fitting(parts: _Parts, references: Sequence[Reference]) -> Iterator[Reference]:
     left = BUDGETS[SectionKind.REFERENCES] or 0
-    for reference in references_of(request.retrieval):
-        tokens = count_tokens(render_reference(reference))
+    for reference in references:
+        tokens = parts.count_tokens(render_reference(reference))
         if tokens > left:
-            parts.omitted.append(
-                Omitted(
-                    SectionKind.REFERENCES,
-                    reference.title,
-                    (reference.id,),
-                    tokens,
-                    "over the block's budget",
-                )
+            parts.leave_out(
+                SectionKind.REFERENCES, reference.title, (reference.id,), tokens, "over the block's budget"
             )
             continue
-        kept.append(reference)
         left -= tokens
-    if kept:
-        text = render_references(kept)
-        parts.sections.append(
-            Section(
-                SectionKind.REFERENCES,
-                "Reference documents",
-                text,
-                tuple(reference.id for reference in kept),
-                count_tokens(text),
-                _why_found(request.retrieval),
-            )
-        )
-    return tuple(kept)
+        yield reference
 
 
 def references_of(retrieval: Retrieval) -> tuple[Reference, ...]:
@@ -183,23 +209,38 @@ def _why_found(retrieval: Retrieval) -> str:
     return "found for this question"
 
 
-def _user(request: ComposeRequest, references: Sequence[Reference]) -> str:
-    """What changes with every question comes last: the reference documents, a note on how the search went,
-    and the caller's words."""
-    parts = [render_references(references)]
-    note = _note(request.retrieval, references)
-    if note:
-        parts.append(f"<note>{note}</note>")
-    question = defused(request.question).strip()
-    parts.append(f"<question>\n{question}\n</question>" if any(parts) else question)
-    return "\n\n".join(filter(None, parts))
+def _add_files(parts: _Parts, files: Sequence[AttachedFile]) -> None:
+    """Their sizes were checked when they were read: a file is sent whole or its message is refused."""
+    for file in files:
+        sources = () if file.document_id is None else (file.document_id,)
+        parts.add(SectionKind.FILES, file.name, render_file(file), sources, "attached to this message")
 
 
-def _note(retrieval: Retrieval | None, references: Sequence[Reference]) -> str:
+def _add_search(parts: _Parts, request: ComposeRequest, references: Sequence[Reference]) -> None:
+    """How the search went, where that is not plain from what it found."""
+    searched = request.retrieval is not None and request.retrieval.status is not RetrievalStatus.SKIPPED
+    found = [notes.ONLY_NAMED] if request.narrowed and searched else []
+    found += filter(None, [_search_note(request, references)])
+    if found:
+        text = f"<note>{' '.join(found)}</note>"
+        parts.add(SectionKind.SEARCH, "How the search went", text, (), "it is to be told")
+
+
+def _search_note(request: ComposeRequest, references: Sequence[Reference]) -> str:
+    retrieval = request.retrieval
     if retrieval is None or retrieval.status is RetrievalStatus.SKIPPED:
         return ""
     if retrieval.status is RetrievalStatus.FAILED:
         return notes.RETRIEVAL_FAILED
     if not references:
-        return notes.NOTHING_FOUND
+        beside = request.files or any(one.kind is SectionKind.INLINE for one in request.material)
+        return notes.NOTHING_FOUND_BESIDE if beside else notes.NOTHING_FOUND
     return "" if retrieval.covered else notes.NOT_COVERED
+
+
+def _add_question(parts: _Parts, question: str) -> None:
+    """What changes with every question comes last, and the caller's words last of all."""
+    text = defused(question).strip()
+    if parts.text(Place.USER):
+        text = f"<question>\n{text}\n</question>"
+    parts.add(SectionKind.QUESTION, "The message", text, (), "what the caller wrote")

@@ -16,7 +16,8 @@ _INTRODUCTION = (
 
 # Our own delimiters, as a writer of a message could imitate them.
 _LOOKALIKE = re.compile(
-    r"<(?=\s*/?\s*(?:reference_documents|document|question|note|earlier_conversation)\b)", re.I
+    r"<(?=\s*/?\s*(?:reference_documents|document|attached_files?|file|knowledge_base|question|note|earlier_conversation)\b)",
+    re.I,
 )
 
 

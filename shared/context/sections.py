@@ -8,14 +8,21 @@ from enum import StrEnum
 
 class SectionKind(StrEnum):
     NOTES = "notes"
+    INSTRUCTIONS = "instructions"
     INLINE = "inline"
+    POINTERS = "pointers"
     SPACE = "space"
     AGENT = "agent"
     SKILLS = "skills"
     STANDARDS = "standards"
     MEMORY = "memory"
+    CONNECTION = "connection"
+    APPS = "apps"
     HISTORY = "history"
     REFERENCES = "references"
+    FILES = "files"
+    SEARCH = "search"
+    QUESTION = "question"
 
 
 class Place(StrEnum):
@@ -28,7 +35,7 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """`budget` is in tokens; None for what is never cut (it is ours, or the caller sees it whole elsewhere).
+    """`budget` is in tokens; None for what is never cut: it is ours, or was bounded when it came in.
     Retrieval has filled its own budget already; what is counted here is its text in the block's markup."""
 
     kind: SectionKind
@@ -36,21 +43,33 @@ class Slot:
     budget: int | None
 
 
+# Tokens of inline records that one request can carry: what is over it is refused when it is saved. The
+# section has a little more room, for its markup.
+INLINE_TOKENS = 20_000
+
 # The one table of order and budgets. What is stable comes first, so that a provider's prompt cache holds it;
 # what changes with every question comes last.
 SLOTS = (
     Slot(SectionKind.NOTES, Place.SYSTEM, None),
-    Slot(SectionKind.INLINE, Place.SYSTEM, 20_000),
+    Slot(SectionKind.INSTRUCTIONS, Place.SYSTEM, None),
+    Slot(SectionKind.INLINE, Place.SYSTEM, INLINE_TOKENS + 2_000),
+    Slot(SectionKind.POINTERS, Place.SYSTEM, 4_000),
     Slot(SectionKind.SPACE, Place.SYSTEM, 4_000),
     Slot(SectionKind.AGENT, Place.SYSTEM, 5_000),
     Slot(SectionKind.SKILLS, Place.SYSTEM, 2_000),
     Slot(SectionKind.STANDARDS, Place.SYSTEM, 4_000),
     Slot(SectionKind.MEMORY, Place.SYSTEM, 1_500),
+    Slot(SectionKind.CONNECTION, Place.SYSTEM, 1_000),
+    Slot(SectionKind.APPS, Place.SYSTEM, 6_000),
     Slot(SectionKind.HISTORY, Place.HISTORY, 6_000),
     Slot(SectionKind.REFERENCES, Place.USER, 12_000),
+    Slot(SectionKind.FILES, Place.USER, 24_000),
+    Slot(SectionKind.SEARCH, Place.USER, None),
+    Slot(SectionKind.QUESTION, Place.USER, None),
 )
 
 BUDGETS = {slot.kind: slot.budget for slot in SLOTS}
+PLACES = {slot.kind: slot.place for slot in SLOTS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from shared.domain.agents import Unresolved
 from shared.domain.knowledge import Failure
 from shared.domain.models import StopReason, TokenUse, TurnRole
 from shared.domain.retrieval import RetrievalStatus
@@ -35,6 +36,8 @@ class Thread:
     """A conversation. `owner` is the principal that made it; nobody else can see it.
 
     `message_count` numbers the messages: a message's place is taken in the transaction that counts it.
+    Knowledge of the space, and `knowledge_base_ids`, are in scope for every message; with `thread_ref` only
+    these documents are searched.
     """
 
     id: str
@@ -44,6 +47,8 @@ class Thread:
     updated_at: datetime
     message_count: int = 0
     knowledge_base_ids: tuple[str, ...] = ()
+    space_id: str | None = None
+    thread_ref: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +76,16 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What the caller asked for."""
+    """What the caller asked for. `references` are documents that alone were searched, `files` what the
+    message brought whole: ids of documents, or names."""
 
     question: str
     document_ids: tuple[str, ...] = ()
     knowledge_base_ids: tuple[str, ...] = ()
+    agent_id: str | None = None
+    space_id: str | None = None
+    references: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +124,16 @@ class SectionTokens:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A part of the prompt that was left out, and why. Of documents nothing is named: they may be deleted."""
+
+    kind: str
+    title: str
+    tokens: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunTiming:
     """Milliseconds of each stage."""
 
@@ -142,6 +162,8 @@ class Run:
     context: tuple[ContextItem, ...] = ()
     document_ids: tuple[str, ...] = ()
     sections: tuple[SectionTokens, ...] = ()
+    omitted: tuple[LeftOut, ...] = ()
+    unresolved: tuple[Unresolved, ...] = ()
     prompt_tokens: int = 0
     answer: str = ""
     citations: tuple[Citation, ...] = ()

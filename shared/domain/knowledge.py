@@ -20,7 +20,7 @@ class KnowledgeBaseType(StrEnum):
 class KnowledgeBase:
     """`index_version` grows with every change that retrieval must see; equal versions need no index read.
 
-    `name_key` is the lower-cased name: unique in the account.
+    `name_key` is the lower-cased name: unique in the account. `inline_tokens` is the sum over its records.
     """
 
     id: str
@@ -36,6 +36,7 @@ class KnowledgeBase:
     created_at: datetime
     updated_at: datetime
     deleting: bool = False
+    inline_tokens: int = 0
 
 
 class DocumentStatus(StrEnum):
@@ -188,7 +189,8 @@ class ContentClaim:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An entry of a `form` knowledge base (`values`), or the text of a `page` one (`text`)."""
+    """An entry of a `form` knowledge base (`values`), or the text of a `page` one (`text`). `tokens` counts
+    it as it stands in a prompt."""
 
     id: str
     knowledge_base_id: str
@@ -196,6 +198,7 @@ class Record:
     updated_at: datetime
     text: str | None = None
     values: Mapping[str, MetadataValue] = field(default_factory=dict)
+    tokens: int = 0
 
 
 class SubjectKind(StrEnum):

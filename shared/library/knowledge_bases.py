@@ -9,6 +9,7 @@ from shared.domain.accounts import Caller
 from shared.domain.errors import ConflictError
 from shared.domain.ids import new_id
 from shared.domain.knowledge import KnowledgeBase, KnowledgeBaseType, NameClaim
+from shared.library.inline import require_inline_room
 from shared.library.names import claim_id, clean_name, name_key
 from shared.library.paging import visible_page
 from shared.ports import AccountStore, Clock, Page, Query, Transaction
@@ -101,10 +102,13 @@ def change_knowledge_base(
     caller: Caller,
     knowledge_base_id: str,
     change: Callable[[KnowledgeBase], KnowledgeBase],
+    *,
+    inline_limit: int,
 ) -> KnowledgeBase:
     """Applies `change` to the settings and bumps the version that retrieval watches, in one transaction.
 
-    Raises `NotFoundError`, `ConflictError` for a name that is taken, and `InvalidRequestError`, also when
+    Raises `NotFoundError`, `ConflictError` for a name that is taken, `InlineTooLargeError` when its records
+    would be automatic context beyond what a request carries, and `InvalidRequestError`, also when
     departments would come or go that are not the caller's.
     """
     before = get_knowledge_base(store, caller, knowledge_base_id)
@@ -125,6 +129,8 @@ def change_knowledge_base(
             index_version=current.index_version + 1,
             updated_at=clock.now(),
         )
+        if changed.is_auto_context and changed.active:
+            require_inline_room(tx, changed, inline_limit)
         if changed.name_key != current.name_key:
             _require_free_name(tx, changed)
             tx.delete(KNOWLEDGE_BASE_NAMES, claim_id(current.name_key))

@@ -9,6 +9,7 @@ from shared.domain.accounts import Caller
 from shared.domain.errors import ConflictError, InvalidRequestError, NotFoundError
 from shared.domain.ids import content_id, new_id
 from shared.domain.knowledge import KnowledgeBase, KnowledgeBaseType, MetadataValue, Record
+from shared.library.inline import InlineRoom, render_record, require_inline_room
 from shared.library.knowledge_bases import get_knowledge_base, reachable
 from shared.ports import AccountStore, Clock, Page, Query, Transaction
 from shared.records import KNOWLEDGE_BASES, RECORDS
@@ -24,10 +25,16 @@ class RecordContent:
 
 
 def create_record(
-    store: AccountStore, clock: Clock, caller: Caller, knowledge_base_id: str, content: RecordContent
+    store: AccountStore,
+    clock: Clock,
+    caller: Caller,
+    knowledge_base_id: str,
+    content: RecordContent,
+    *,
+    room: InlineRoom,
 ) -> Record:
-    """Raises `NotFoundError`, `InvalidRequestError` for content that does not fit the type, and
-    `ConflictError` for the second record of a page."""
+    """Raises `NotFoundError`, `InvalidRequestError` for content that does not fit the type, `ConflictError`
+    for the second record of a page, and `InlineTooLargeError` when there is no room for it."""
     now = clock.now()
 
     def body(tx: Transaction) -> Record:
@@ -40,7 +47,10 @@ def create_record(
             raise ConflictError(
                 f"The page {base.name!r} has its text already.", hint=f"PUT /v1/records/{name} replaces it."
             )
-        record = Record(name, base.id, now, now, content.text, dict(content.values))
+        record = _counted(Record(name, base.id, now, now, content.text, dict(content.values)), room)
+        grown = _grown(base, record.tokens)
+        require_inline_room(tx, grown, room.limit)
+        tx.put(KNOWLEDGE_BASES, grown)
         tx.put(RECORDS, record)
         return record
 
@@ -64,7 +74,13 @@ def list_records(
 
 
 def replace_record(
-    store: AccountStore, clock: Clock, caller: Caller, record_id: str, content: RecordContent
+    store: AccountStore,
+    clock: Clock,
+    caller: Caller,
+    record_id: str,
+    content: RecordContent,
+    *,
+    room: InlineRoom,
 ) -> Record:
     """Raises as `create_record`."""
 
@@ -72,6 +88,11 @@ def replace_record(
         record, base = _in_transaction(tx, caller, record_id)
         _require_fit(base, content)
         changed = replace(record, text=content.text, values=dict(content.values), updated_at=clock.now())
+        changed = _counted(changed, room)
+        resized = _grown(base, changed.tokens - record.tokens)
+        if changed.tokens > record.tokens:  # what makes it smaller is never refused
+            require_inline_room(tx, resized, room.limit)
+        tx.put(KNOWLEDGE_BASES, resized)
         tx.put(RECORDS, changed)
         return changed
 
@@ -82,10 +103,19 @@ def delete_record(store: AccountStore, caller: Caller, record_id: str) -> None:
     """Raises `NotFoundError`. Nothing is derived from a record, so there is nothing more to remove."""
 
     def body(tx: Transaction) -> None:
-        _in_transaction(tx, caller, record_id)
+        record, base = _in_transaction(tx, caller, record_id)
+        tx.put(KNOWLEDGE_BASES, _grown(base, -record.tokens))
         tx.delete(RECORDS, record_id)
 
     store.transact(body)
+
+
+def _counted(record: Record, room: InlineRoom) -> Record:
+    return replace(record, tokens=room.count_tokens(render_record(record)))
+
+
+def _grown(base: KnowledgeBase, tokens: int) -> KnowledgeBase:
+    return replace(base, inline_tokens=max(0, base.inline_tokens + tokens))
 
 
 def _in_transaction(tx: Transaction, caller: Caller, record_id: str) -> tuple[Record, KnowledgeBase]:

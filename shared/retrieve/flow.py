@@ -45,10 +45,13 @@ class RetrieveDeps(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RetrieveRequest:
+    """`scope` is what `asked` comes to, where that is known already."""
+
     query: str
     asked: Asked = field(default_factory=Asked)
     policy: PolicyName = PolicyName.RUN
     include_archived: bool = False
+    scope: Scope | None = None
 
 
 def retrieve(deps: RetrieveDeps, caller: Caller, request: RetrieveRequest) -> Retrieval:
@@ -58,7 +61,7 @@ def retrieve(deps: RetrieveDeps, caller: Caller, request: RetrieveRequest) -> Re
     fails, the status is `failed` and says why: a conversation goes on without it.
     """
     store = deps.store.of(caller.account_id)
-    scope = resolve_scope(store, caller, request.asked)
+    scope = request.scope or resolve_scope(store, caller, request.asked)
     if not scope.entries:
         return Retrieval(RetrievalStatus.EMPTY, request.query)
     try:

@@ -11,9 +11,10 @@ from shared.adapters.storage import GcsObjects, connect
 from tests.emulated import DERIVED, PROJECT, UPLOADS, storage_url
 from tests.flows.api_stack import Stack, stack_on
 from tests.flows.chat_stack import Chat, ScriptedAnswers, chat_on
+from tests.flows.desk import desk, platform
 from tests.flows.workbench import Workbench
 
-__all__ = ["storage_url"]
+__all__ = ["desk", "platform", "storage_url"]
 
 
 @pytest.fixture

@@ -2,47 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
-import pytest
-
-from shared.domain.accounts import PLATFORM, Permission, Plan
-from shared.tenancy import accounts
-from tests.flows.api_stack import ALL, Api, created, problem
-from tests.flows.chat_stack import Chat
-
-
-@dataclass(frozen=True)
-class Desk:
-    """The chat function as the admin's key sees it, with what tests make often."""
-
-    chat: Chat
-    api: Api
-
-    def agent(self, **fields: object) -> dict[str, Any]:
-        return created(self.api("POST", "/v1/agents", {"name": "Helper", **fields}))
-
-    def unresolved(self, agent: dict[str, Any]) -> list[tuple[str, str, str]]:
-        now = created(self.api("GET", f"/v1/agents/{agent['id']}"))
-        return [(one["field"], one["name"], one["reason"]) for one in now["unresolved"]]
-
-    def rebase(self, base: dict[str, Any], **changes: object) -> None:
-        created(self.chat.tenant.admin("PATCH", f"/v1/knowledge-bases/{base['id']}", changes))
-
-
-@pytest.fixture
-def desk(chat: Chat) -> Desk:
-    return Desk(chat, chat.of(chat.tenant.admin))
-
-
-@pytest.fixture
-def platform(chat: Chat) -> Api:
-    """The platform's own key."""
-    accounts.create_account(
-        chat.bench.store, chat.bench.clock, "Platform", Plan.ENTERPRISE, account_id=PLATFORM
-    )
-    return chat.of(chat.stack.api(chat.bench.store.of(PLATFORM), ALL, None))
+from shared.domain.accounts import Permission
+from tests.flows.api_stack import Api, created, problem
+from tests.flows.desk import Desk
 
 
 def test_an_agent_is_made_changed_and_deleted(desk: Desk) -> None:

@@ -77,7 +77,49 @@ def test_what_does_not_fit_the_type_is_refused(stack: Stack, kind: str, body: ob
 def test_the_largest_entry_fits(stack: Stack) -> None:
     acme = stack.tenant()
     form = f"/v1/knowledge-bases/{base(acme, 'Form', type='form')}/records"
-    values = {f"field {number}": "漢" * 3_000 for number in range(100)}
-    assert created(acme.admin("POST", form, {"values": values}))["values"] == values
+    values = {f"field {number}": "a b c d " * 20 for number in range(100)}
+    made = created(acme.admin("POST", form, {"values": values}))
+    assert made["values"] == values
+    assert made["tokens"] > 8_000
     page = f"/v1/knowledge-bases/{base(acme, 'Page', type='page')}/records"
-    created(acme.admin("POST", page, {"text": "漢" * 100_000}))
+    assert created(acme.admin("POST", page, {"text": "word " * 19_000}))["tokens"] > 19_000
+
+
+def test_records_that_no_request_can_carry_are_refused_with_their_size(stack: Stack) -> None:
+    acme = stack.tenant()
+    path = f"/v1/knowledge-bases/{base(acme, 'Form', type='form')}/records"
+    first = created(acme.admin("POST", path, {"values": {"a": "漢" * 7_000}}))
+    refused = acme.admin("POST", path, {"values": {"a": "漢" * 7_000}})
+    assert problem(refused) == (413, "text_too_large")
+    assert "28,0" in refused.json["detail"]
+    assert "20,000" in refused.json["detail"]
+    one = f"/v1/records/{first['id']}"
+    created(acme.admin("PUT", one, {"values": {"a": "漢" * 4_000}}))
+    second = created(acme.admin("POST", path, {"values": {"a": "漢" * 5_000}}))
+    assert problem(acme.admin("PUT", one, {"values": {"a": "漢" * 5_500}})) == (413, "text_too_large")
+    assert acme.admin("DELETE", f"/v1/records/{second['id']}").status_code == 204
+    created(acme.admin("PUT", one, {"values": {"a": "漢" * 5_500}}))
+
+
+def test_automatic_context_together_has_to_fit(stack: Stack) -> None:
+    acme = stack.tenant()
+
+    def page(name: str, *departments: str, **fields: object) -> str:
+        made = base(acme, name, *departments, type="page")
+        if fields:
+            created(acme.admin("PATCH", f"/v1/knowledge-bases/{made}", fields))
+        created(acme.admin("POST", f"/v1/knowledge-bases/{made}/records", {"text": "word " * 12_000}))
+        return made
+
+    page("One", "engineering", is_auto_context=True)
+    page("Two", "marketing", is_auto_context=True)  # nobody's automatic context but their own
+    everyone = page("Three", is_auto_context=True, active=False)
+    refused = acme.admin("PATCH", f"/v1/knowledge-bases/{everyone}", {"active": True})
+    assert problem(refused) == (413, "text_too_large")
+    created(
+        acme.admin("PATCH", f"/v1/knowledge-bases/{everyone}", {"active": True, "is_auto_context": False})
+    )
+    fourth = base(acme, "Four", type="page")
+    created(acme.admin("PATCH", f"/v1/knowledge-bases/{fourth}", {"is_auto_context": True}))
+    refused = acme.admin("POST", f"/v1/knowledge-bases/{fourth}/records", {"text": "word " * 9_000})
+    assert problem(refused) == (413, "text_too_large")

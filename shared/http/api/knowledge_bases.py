@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
+from shared.context.sections import INLINE_TOKENS
 from shared.domain.accounts import Permission
 from shared.domain.knowledge import KnowledgeBase, KnowledgeBaseType
 from shared.http.api.receipts import AcceptedView
@@ -111,6 +112,7 @@ def change_knowledge_base(deps: LibraryDeps, call: Call[KnowledgeBaseChanges, No
         call.caller,
         call.path["knowledge_base_id"],
         lambda current: replace(current, **given),
+        inline_limit=INLINE_TOKENS,
     )
     return _view(changed)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Protocol
 
 from pydantic import Field
 
+from shared.context.sections import INLINE_TOKENS
 from shared.domain.accounts import Permission
 from shared.domain.knowledge import MetadataValue, Record
 from shared.http.api.values import FormValues
@@ -14,7 +16,14 @@ from shared.http.models import Body, Listing, NoParams, PageParams, View
 from shared.http.routes import AnyRoute, Call, Reply, Route
 from shared.library import records
 from shared.library.deps import LibraryDeps
+from shared.library.inline import InlineRoom
 from shared.library.records import RecordContent
+from shared.ports import TokenCounter
+
+
+class RecordsDeps(LibraryDeps, Protocol):
+    @property
+    def count_tokens(self) -> TokenCounter: ...
 
 
 class RecordBody(Body):
@@ -29,14 +38,21 @@ class RecordView(View):
     knowledge_base_id: str
     text: str | None
     values: Mapping[str, MetadataValue] | None
+    tokens: int = Field(description="As it stands in a prompt.")
     created_at: datetime
     updated_at: datetime
 
 
-def create_record(deps: LibraryDeps, call: Call[RecordBody, NoParams]) -> RecordView:
-    store = deps.store.of(call.caller.account_id)
-    base_id = call.path["knowledge_base_id"]
-    return _view(records.create_record(store, deps.clock, call.caller, base_id, _content(call.body)))
+def create_record(deps: RecordsDeps, call: Call[RecordBody, NoParams]) -> RecordView:
+    made = records.create_record(
+        deps.store.of(call.caller.account_id),
+        deps.clock,
+        call.caller,
+        call.path["knowledge_base_id"],
+        _content(call.body),
+        room=InlineRoom(deps.count_tokens, INLINE_TOKENS),
+    )
+    return _view(made)
 
 
 def list_records(deps: LibraryDeps, call: Call[None, PageParams]) -> Listing[RecordView]:
@@ -55,10 +71,16 @@ def get_record(deps: LibraryDeps, call: Call[None, NoParams]) -> RecordView:
     return _view(records.get_record(store, call.caller, call.path["record_id"]))
 
 
-def replace_record(deps: LibraryDeps, call: Call[RecordBody, NoParams]) -> RecordView:
-    store = deps.store.of(call.caller.account_id)
-    record_id = call.path["record_id"]
-    return _view(records.replace_record(store, deps.clock, call.caller, record_id, _content(call.body)))
+def replace_record(deps: RecordsDeps, call: Call[RecordBody, NoParams]) -> RecordView:
+    changed = records.replace_record(
+        deps.store.of(call.caller.account_id),
+        deps.clock,
+        call.caller,
+        call.path["record_id"],
+        _content(call.body),
+        room=InlineRoom(deps.count_tokens, INLINE_TOKENS),
+    )
+    return _view(changed)
 
 
 def delete_record(deps: LibraryDeps, call: Call[None, NoParams]) -> Reply:
@@ -76,6 +98,7 @@ def _view(record: Record) -> RecordView:
         knowledge_base_id=record.knowledge_base_id,
         text=record.text,
         values=record.values or None,
+        tokens=record.tokens,
         created_at=record.created_at,
         updated_at=record.updated_at,
     )

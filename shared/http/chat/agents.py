@@ -11,9 +11,10 @@ from pydantic import Field, StringConstraints
 from shared.agents import agents
 from shared.agents.agents import Found, NewAgent
 from shared.agents.selection import Known, read_known, select
+from shared.context.sections import INLINE_TOKENS
 from shared.domain.accounts import Caller, Permission
-from shared.domain.agents import Unresolved
 from shared.domain.knowledge import KnowledgeBase
+from shared.http.chat.views import UnresolvedView
 from shared.http.models import Body, Listing, NoParams, PageParams, View, changes, unchanged
 from shared.http.routes import AnyRoute, Call, Reply, Route
 
@@ -61,19 +62,6 @@ class AgentChanges(Body):
     published: bool = Field(default_factory=unchanged)
 
 
-class UnresolvedView(View):
-    """An entry of `field` that brings no knowledge, and why."""
-
-    field: str
-    name: str
-    reason: str
-    detail: str
-
-    @classmethod
-    def of(cls, one: Unresolved) -> UnresolvedView:
-        return cls(field=one.field, name=one.name, reason=one.reason.value, detail=one.detail)
-
-
 class LimitedView(View):
     """A knowledge base of the agent's that callers outside these departments are answered without."""
 
@@ -118,7 +106,8 @@ def create_agent(deps: ChatDeps, call: Call[NewAgentBody, NoParams]) -> AgentVie
         published=body.published,
     )
     store = deps.store.of(call.caller.account_id)
-    return _shown(deps, call.caller, Found(agents.create_agent(store, deps.clock, call.caller, new)))
+    made = agents.create_agent(store, deps.clock, call.caller, new, inline_limit=INLINE_TOKENS)
+    return _shown(deps, call.caller, Found(made))
 
 
 def list_agents(deps: ChatDeps, call: Call[None, PageParams]) -> Listing[AgentView]:
@@ -136,7 +125,12 @@ def get_agent(deps: ChatDeps, call: Call[None, NoParams]) -> AgentView:
 def change_agent(deps: ChatDeps, call: Call[AgentChanges, NoParams]) -> AgentView:
     given = changes(call.body)
     changed = agents.change_agent(
-        deps.store, deps.clock, call.caller, call.path["agent_id"], lambda current: replace(current, **given)
+        deps.store,
+        deps.clock,
+        call.caller,
+        call.path["agent_id"],
+        lambda current: replace(current, **given),
+        inline_limit=INLINE_TOKENS,
     )
     return _shown(deps, call.caller, changed)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import AliasChoices, Field, StringConstraints, model_validator
 
 from shared.domain.accounts import Permission
 from shared.domain.errors import ConflictError, InvalidRequestError, NotFoundError
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # About 8,000 tokens of English: a long letter, and still far below what a prompt holds.
 _MOST_CHARACTERS = 32_000
+# Far over what a message carries, so that a file that is too large is told its size in tokens.
+_MOST_FILE = 1_048_576
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=_MOST_CHARACTERS)]
 Ids = Annotated[tuple[str, ...], Field(max_length=100)]
@@ -38,13 +40,35 @@ class ReferencePart(Strict):
     document_id: Id
 
 
-Part = Annotated[TextPart | ReferencePart, Field(discriminator="type")]
+class FilePartBody(Strict):
+    """A file that is attached whole: a document of the library, or a name and a text."""
+
+    type: Literal["file"]
+    document_id: Id | None = None
+    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)] | None = None
+    text: Annotated[str, StringConstraints(min_length=1, max_length=_MOST_FILE)] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        given = (self.document_id is not None, self.name is not None, self.text is not None)
+        if given not in {(True, False, False), (False, True, True)}:
+            raise ValueError("takes either document_id, or name and text")
+        return self
+
+
+Part = Annotated[TextPart | ReferencePart | FilePartBody, Field(discriminator="type")]
 
 
 class ChatBody(Body):
-    """`message` is text, or parts of which at least one is text."""
+    """`message` is text, or parts of which at least one is text. With `agent_id` an agent answers, with its
+    instructions and its knowledge; `space_id` adds the space's. A thread that was begun in a space is
+    answered in it."""
 
-    message: Text | Annotated[tuple[Part, ...], Field(min_length=1, max_length=50)]
+    message: Text | Annotated[tuple[Part, ...], Field(min_length=1, max_length=50)] = Field(
+        validation_alias=AliasChoices("message", "msg_content")
+    )
+    agent_id: Id | None = Field(default=None, validation_alias=AliasChoices("agent_id", "user_agent_id"))
+    space_id: Id | None = None
     thread_id: Id | None = None
     document_ids: Ids = ()
     knowledge_base_ids: Ids = ()
@@ -87,6 +111,7 @@ def run_path(run_id: str) -> str:
 
 def chat_request(body: ChatBody) -> ChatRequest:
     """Raises `InvalidRequestError` for a message without words."""
+    from shared.answer.files import FilePart
     from shared.answer.flow import ChatRequest
     from shared.retrieve.scope import Asked
 
@@ -96,11 +121,17 @@ def chat_request(body: ChatBody) -> ChatRequest:
     text = "\n\n".join(part.text for part in parts if isinstance(part, TextPart))
     if not text.replace("\0", " ").strip():
         raise InvalidRequestError("The message holds no text.", fields=(("message", "must hold text"),))
-    referenced = tuple(part.document_id for part in parts if isinstance(part, ReferencePart))
-    if not referenced:
-        return ChatRequest(text, body.thread_id, Asked(body.document_ids, body.knowledge_base_ids))
-    asked = Asked(tuple(dict.fromkeys(referenced)), auto_context=False)
-    return ChatRequest(text, body.thread_id, asked, only_named=True)
+    referenced = (part.document_id for part in parts if isinstance(part, ReferencePart))
+    files = (part for part in parts if isinstance(part, FilePartBody))
+    return ChatRequest(
+        text,
+        body.thread_id,
+        Asked(body.document_ids, body.knowledge_base_ids),
+        body.agent_id,
+        body.space_id,
+        tuple(dict.fromkeys(referenced)),
+        tuple(FilePart(part.document_id, part.name or "", part.text or "") for part in files),
+    )
 
 
 ROUTES: tuple[AnyRoute, ...] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.http.chat import agents, chat, retrieve, spaces, stream, threads
+from shared.http.chat import agents, chat, preview, retrieve, spaces, stream, threads
 from shared.http.health import HEALTH
 from shared.http.routes import AnyRoute
 
@@ -12,6 +12,7 @@ ROUTES: tuple[AnyRoute, ...] = (
     *stream.ROUTES,
     *retrieve.ROUTES,
     *agents.ROUTES,
+    *preview.ROUTES,
     *spaces.ROUTES,
     *threads.ROUTES,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field, StringConstraints
@@ -11,26 +12,57 @@ from shared.answer.standing import present, standings
 from shared.domain.accounts import Permission
 from shared.http.chat.chat import Ids
 from shared.http.chat.views import MessageView, RunView, ThreadView
-from shared.http.models import Body, Listing, NoParams, PageParams
+from shared.http.models import Body, Id, Listing, NoParams, PageParams, changes, unchanged
 from shared.http.routes import AnyRoute, Call, Route
 
 if TYPE_CHECKING:
     from shared.http.chat.deps import ChatDeps
 
 
-class ThreadBody(Body):
-    """`knowledge_base_ids` are searched for every message of the thread, beside automatic context."""
+Title = Annotated[str, StringConstraints(max_length=200)]
 
-    title: Annotated[str, StringConstraints(max_length=200)] = ""
-    knowledge_base_ids: Ids = Field(default=())
+_BASES = "In scope for every message of the thread, beside automatic context."
+_REF = "Documents that alone are searched, for every message of the thread."
+
+
+class ThreadBody(Body):
+    title: Title = ""
+    knowledge_base_ids: Ids = Field(default=(), description=_BASES)
+    space_id: Id | None = Field(default=None, description="The space that it is in, whose knowledge it has.")
+    thread_ref: Ids = Field(default=(), description=_REF)
+
+
+class ThreadChanges(Body):
+    """Only the fields given change."""
+
+    title: Title = Field(default_factory=unchanged)
+    knowledge_base_ids: Ids = Field(default_factory=unchanged, description=_BASES)
+    thread_ref: Ids = Field(default_factory=unchanged, description=_REF)
 
 
 def create_thread(deps: ChatDeps, call: Call[ThreadBody, NoParams]) -> ThreadView:
-    store = deps.store.of(call.caller.account_id)
-    made = threads.create_thread(
-        store, deps.clock, call.caller, call.body.title, call.body.knowledge_base_ids
+    made = threads.new_thread(
+        deps.clock,
+        call.caller,
+        call.body.title,
+        knowledge_base_ids=call.body.knowledge_base_ids,
+        space_id=call.body.space_id,
+        thread_ref=call.body.thread_ref,
     )
+    threads.create_thread(deps.store.of(call.caller.account_id), call.caller, made)
     return ThreadView.of(made)
+
+
+def change_thread(deps: ChatDeps, call: Call[ThreadChanges, NoParams]) -> ThreadView:
+    given = changes(call.body)
+    changed = threads.change_thread(
+        deps.store.of(call.caller.account_id),
+        deps.clock,
+        call.caller,
+        call.path["thread_id"],
+        lambda current: replace(current, **given),
+    )
+    return ThreadView.of(changed)
 
 
 def list_threads(deps: ChatDeps, call: Call[None, PageParams]) -> Listing[ThreadView]:
@@ -89,6 +121,15 @@ ROUTES: tuple[AnyRoute, ...] = (
         get_thread,
         "One conversation",
         Permission.RUN_CREATE,
+        response=ThreadView,
+    ),
+    Route(
+        "PATCH",
+        "/v1/threads/{thread_id}",
+        change_thread,
+        "Change the title or the knowledge of a conversation",
+        Permission.RUN_CREATE,
+        body=ThreadChanges,
         response=ThreadView,
     ),
     Route(

@@ -135,12 +135,36 @@ class TimingView(_Mirror):
     total: int
 
 
+class LeftOutView(_Mirror):
+    """A part of the prompt that was left out, and why."""
+
+    kind: str
+    title: str
+    tokens: int
+    reason: str
+
+
+class UnresolvedView(_Mirror):
+    """An entry of the agent's `field` that brings no knowledge, and why."""
+
+    field: str
+    name: str
+    reason: str
+    detail: str
+
+
 class RunView(AnswerView):
     status: RunStatus
     question: str
+    agent_id: str | None
+    space_id: str | None
+    references: tuple[str, ...] = Field(description="Documents that alone were searched.")
+    files: tuple[str, ...] = Field(description="What the message brought whole: documents, or names.")
     created_at: datetime
     finished_at: datetime
     sections: tuple[SectionView, ...]
+    omitted: tuple[LeftOutView, ...]
+    unresolved: tuple[UnresolvedView, ...]
     prompt_tokens: int
     timing: TimingView
     error: FailureView | None
@@ -151,9 +175,15 @@ class RunView(AnswerView):
             **_answer(run, answer, cited),
             status=run.status,
             question=run.request.question,
+            agent_id=run.request.agent_id,
+            space_id=run.request.space_id,
+            references=run.request.references,
+            files=run.request.files,
             created_at=run.created_at,
             finished_at=run.finished_at,
             sections=tuple(map(SectionView.of, run.sections)),
+            omitted=tuple(map(LeftOutView.of, run.omitted)),
+            unresolved=tuple(map(UnresolvedView.of, run.unresolved)),
             prompt_tokens=run.prompt_tokens,
             timing=TimingView.of(run.timing),
             error=FailureView.of(run.error) if run.error else None,
@@ -178,6 +208,8 @@ class ThreadView(_Mirror):
     id: str
     title: str
     knowledge_base_ids: tuple[str, ...]
+    space_id: str | None
+    thread_ref: tuple[str, ...]
     message_count: int
     created_at: datetime
     updated_at: datetime
