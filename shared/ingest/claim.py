@@ -85,6 +85,21 @@ class Lease:
             )
         )
 
+    def leave(self) -> bool:
+        """After the lease was lost: whether a delete was the reason, which need not wait for us any more. Its
+        tombstone forbids every further write of ours, and nobody can claim the document again."""
+
+        def body(transaction: Transaction) -> bool:
+            document = transaction.get(DOCUMENTS, self.document.id)
+            if document is None or not _deleting(document):
+                return False
+            if document.work is None or document.work.token != self.token:
+                return False
+            transaction.put(DOCUMENTS, replace(document, work=None))
+            return True
+
+        return self._store.transact(body)
+
     def _released(self, document: Document, *, parked: bool) -> Work:
         work = document.work
         if work is None:  # `_change` verified it a moment ago

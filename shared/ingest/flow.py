@@ -27,6 +27,7 @@ from shared.ingest.passages import passages
 from shared.ingest.publish import Content, PublishDeps, publish_content
 from shared.ingest.summarize import summarize
 from shared.library.contents import claim_content
+from shared.library.deletes import resume_deletes
 from shared.library.deps import LibraryDeps
 from shared.library.objects import RevisionRef, prefix, text_name
 from shared.ports import AccountStore, Task
@@ -92,17 +93,29 @@ def advance(deps: IngestDeps, ref: RevisionRef) -> Outcome:
     if isinstance(lease, Refused):
         return _refused(deps, ref, lease)
     deadline = Deadline(deps.clock, deps.clock.now() + timedelta(seconds=settings.advance_seconds))
+    work = _Work(deps, ref, store, lease, deadline)
     try:
-        return _run(_Work(deps, ref, store, lease, deadline))
-    except OutOfTimeError:
-        lease.park()
-        _again(deps, ref, f"{lease.token}", at=None)
-        return Outcome.PARKED
+        return _tried(work)
     except LeaseLostError:
         log.warning("lease lost", extra={"document_id": ref.document_id, "revision": ref.revision})
+        if lease.leave():
+            resume_deletes(deps, store, lease.document)
         return Outcome.LOST
+
+
+def _tried(work: _Work) -> Outcome:
+    """Runs it, and leaves the document as the end of this call asks. Raises `LeaseLostError` when the
+    document is not ours any more, wherever that is noticed."""
+    try:
+        return _run(work)
+    except OutOfTimeError:
+        work.lease.park()
+        _again(work.deps, work.ref, f"{work.lease.token}", at=None)
+        return Outcome.PARKED
+    except LeaseLostError:
+        raise
     except AlmanacError as error:
-        return _failed(deps, ref, lease, error)
+        return _failed(work.deps, work.ref, work.lease, error)
 
 
 def _run(work: _Work) -> Outcome:

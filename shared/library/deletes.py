@@ -117,7 +117,7 @@ def _new_receipt(kind: SubjectKind, subject_id: str, now: datetime, departments:
 
 
 def tombstone(document: Document, now: datetime) -> Document:
-    """Keeps `work`: the cascade waits until that lease has ended, for who holds it may still write."""
+    """Keeps `work`: the cascade waits until who holds that lease has left, or has died and it has ended."""
     return replace(document, status=DocumentStatus.DELETING, updated_at=now)
 
 
@@ -130,6 +130,17 @@ def _accepted(deps: LibraryDeps, account_id: str, receipt: Receipt) -> Receipt:
 def enqueue_purge(deps: LibraryDeps, account_id: str, name: str, at: datetime | None = None) -> None:
     """Has the cascade run, or go on, at the given time."""
     deps.queue.enqueue(Task("/purge", {"account": account_id, "receipt": name}, at=at))
+
+
+def resume_deletes(deps: LibraryDeps, store: AccountStore, document: Document) -> None:
+    """Has the cascades go on that waited for the worker of a document: of it, or of its knowledge base."""
+    names = (
+        receipt_id(SubjectKind.DOCUMENT, document.id),
+        receipt_id(SubjectKind.KNOWLEDGE_BASE, document.knowledge_base_id),
+    )
+    for receipt in store.get_many(RECEIPTS, names).values():
+        if receipt.status is ReceiptStatus.RUNNING:
+            enqueue_purge(deps, store.account_id, receipt.id)
 
 
 def passages_of(document: Document) -> int:

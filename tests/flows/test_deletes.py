@@ -11,7 +11,9 @@ from shared.domain.knowledge import DocumentStatus
 from shared.index.manifest import MANIFESTS, load
 from shared.index.publication import PENDING
 from shared.index.segment import SEGMENTS
+from shared.ingest import flow
 from shared.ingest.claim import Lease, claim
+from shared.ingest.publish import publish_content
 from shared.library.purge import purge
 from shared.ports import Query
 from shared.records import (
@@ -116,6 +118,57 @@ def test_a_worker_that_still_writes_is_waited_for(stack: Stack) -> None:
     assert created(acme.admin("GET", f"/v1/receipts/{receipt_id}"))["status"] == "done"
     assert stack.ingest(acme, document) == "nothing"
     assert acme.records.get(DOCUMENTS, document["id"]) is None
+
+
+@pytest.mark.parametrize("subject", ["document", "knowledge base"])
+@pytest.mark.parametrize("at", ["summaries", "publication"])
+def test_a_worker_that_meets_the_delete_leaves_and_is_not_waited_for(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, subject: str, at: str
+) -> None:
+    acme = stack.tenant()
+    base_id = base(acme)
+    document = upload(acme, base_id)
+    path = f"/v1/documents/{document['id']}" if subject == "document" else f"/v1/knowledge-bases/{base_id}"
+    answers: list[dict[str, Any]] = []
+
+    def delete() -> None:
+        if not answers:
+            answers.append(created(acme.admin("DELETE", path)))
+            assert stack.run_tasks() == ["continues"]
+
+    if at == "summaries":
+        summarize = stack.deps.summarizer.summarize
+        monkeypatch.setattr(stack.deps.summarizer, "summarize", lambda asked: (delete(), summarize(asked))[1])
+    else:
+        monkeypatch.setattr(flow, "publish_content", lambda *given: (delete(), publish_content(*given)))
+
+    assert stack.ingest(acme, document) == "lost"
+    assert stack.run_tasks() == ["done"]
+    receipt = created(acme.admin("GET", f"/v1/receipts/{answers[0]['receipt_id']}"))
+    assert (receipt["status"], receipt["removed"]["documents"]) == ("done", 1)
+    assert acme.records.count(DOCUMENTS, Query()) == 0
+    assert set(count_left(stack, acme).values()) == {0}
+    stack.deps.clock.pass_seconds(600)
+    assert stack.run_tasks() == ["nothing"]  # the look that was planned for the end of the lease
+    assert stack.ingest(acme, document) == "nothing"
+
+
+def test_a_worker_that_was_replaced_does_not_speak_for_the_next(stack: Stack) -> None:
+    acme = stack.tenant()
+    document = upload(acme, base(acme))
+    first = claim(acme.records, stack.deps.clock, document["id"], 1, lease_seconds=60, max_attempts=5)
+    assert isinstance(first, Lease)
+    assert first.leave() is False  # nobody deletes anything
+    stack.deps.clock.pass_seconds(61)
+    second = claim(acme.records, stack.deps.clock, document["id"], 1, lease_seconds=60, max_attempts=5)
+    assert isinstance(second, Lease)
+    created(acme.admin("DELETE", f"/v1/documents/{document['id']}"))
+    assert first.leave() is False
+    assert stack.run_tasks() == ["continues"]
+    assert second.leave() is True
+    stack.deps.queue.tasks.clear()
+    created(acme.admin("DELETE", f"/v1/documents/{document['id']}"))
+    assert stack.run_tasks() == ["done"]
 
 
 class PulledPlug(BaseException):
