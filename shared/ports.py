@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from shared.domain.accounts import Person
 from shared.domain.models import EmbeddingProfile, Prompt, Reply, Summary, SummaryRequest, TokenUse
 
 if TYPE_CHECKING:  # numpy costs a quarter of a second of every cold start that never embeds
@@ -126,6 +127,24 @@ class Store(Protocol):
 
     def account_ids(self) -> Iterator[str]:
         """Every account there is: for administration and sweeps only."""
+        ...
+
+    def accounts_with(self, kind: Kind[Any], field: str, value: str, *, limit: int) -> tuple[str, ...]:
+        """Ids of accounts that hold a record whose `field` has this value: where a verified person belongs.
+        The one question across accounts; it tells ids alone, and needs the field's collection-group index."""
+        ...
+
+
+# --- sign-in -----------------------------------------------------------------------------------
+
+
+class IdTokens(Protocol):
+    def verify(self, token: str) -> Person:
+        """Whom an ID token is of.
+
+        Raises `UnauthenticatedError` for one that does not hold (forged, of another project, expired,
+        revoked, of a disabled user), `TransientError` when that cannot be told now.
+        """
         ...
 
 

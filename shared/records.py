@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.domain.accounts import Account, ApiKey, Department
+from shared.domain.accounts import Account, ApiKey, Department, Member
 from shared.domain.agents import Agent, AgentAdoption, Space
 from shared.domain.conversation import Message, Run, Thread
 from shared.domain.knowledge import ContentClaim, Document, KnowledgeBase, NameClaim, Receipt, Record
@@ -13,6 +13,7 @@ from shared.ports import Kind
 ACCOUNT = Kind("", Account)  # the account's own record
 DEPARTMENTS = Kind("departments", Department)
 API_KEYS = Kind("api_keys", ApiKey)
+MEMBERS = Kind("members", Member)
 KNOWLEDGE_BASES = Kind("knowledge_bases", KnowledgeBase)
 KNOWLEDGE_BASE_NAMES = Kind("knowledge_base_names", NameClaim)
 DOCUMENTS = Kind("documents", Document)

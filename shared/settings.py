@@ -5,6 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from shared.domain.errors import MisconfiguredError
+
+
+def refuse_emulators(env: Mapping[str, str]) -> None:
+    """For the start of a function: raises `MisconfiguredError` when it is deployed (`K_SERVICE` is set) and
+    told of an emulator. With the Auth emulator's variable forged tokens would pass, with the others data
+    would go astray; even an empty one counts for some clients."""
+    found = sorted(name for name in env if name.endswith(("_EMULATOR_HOST", "_EMULATOR_HUB")))
+    if "K_SERVICE" in env and found:
+        raise MisconfiguredError(
+            f"The deployed function {env['K_SERVICE']} is told to use emulators by {', '.join(found)}.",
+            hint="Remove these variables from the deployment.",
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -20,6 +34,7 @@ class Settings:
     tasks_emulator_host: str = ""
     storage_emulator_url: str = ""
     redis_url: str = ""
+    auth_emulator_host: str = ""
     openai_api_key: str = ""
     openai_base_url: str = ""
     embedding_model: str = "text-embedding-3-small"
@@ -37,7 +52,11 @@ class Settings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Settings:
-        """Reads the variables of the README's table; `K_SERVICE` marks a deployed function."""
+        """Reads the variables of the README's table; `K_SERVICE` marks a deployed function.
+
+        Raises `MisconfiguredError` for emulators in a deployed function.
+        """
+        refuse_emulators(env)
         default = cls()
         return cls(
             project=env.get("GOOGLE_CLOUD_PROJECT", default.project),
@@ -50,6 +69,7 @@ class Settings:
             tasks_emulator_host=env.get("CLOUD_TASKS_EMULATOR_HOST", ""),
             storage_emulator_url=env.get("STORAGE_EMULATOR_HOST", ""),
             redis_url=env.get("REDIS_URL", ""),
+            auth_emulator_host=env.get("FIREBASE_AUTH_EMULATOR_HOST", ""),
             openai_api_key=env.get("OPENAI_API_KEY", ""),
             openai_base_url=env.get("OPENAI_BASE_URL", ""),
             embedding_model=env.get("ALMANAC_EMBEDDING_MODEL", default.embedding_model),
@@ -68,9 +88,7 @@ class Settings:
 
 
 def _web_sites(env: Mapping[str, str]) -> tuple[str, ...]:
-    """`host:port` of a test's own servers, which alone may be fetched from a private network. Raises
-    `ValueError` in a deployed function: there it would be a hole in the guard."""
-    name = "ALMANAC_WEB_EMULATOR_HOST"
-    if name in env and "K_SERVICE" in env:
-        raise ValueError(f"{name} is set in the deployed function {env['K_SERVICE']}; remove it.")
-    return tuple(filter(None, (site.strip() for site in env.get(name, "").split(","))))
+    """`host:port` of a test's own servers, which alone may be fetched from a private network. In a deployed
+    function it would be a hole in the guard: `refuse_emulators` refuses it."""
+    sites = env.get("ALMANAC_WEB_EMULATOR_HOST", "")
+    return tuple(filter(None, (site.strip() for site in sites.split(","))))

@@ -9,10 +9,21 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from shared.settings import Settings
+from shared.tenancy.authenticate import Authenticator
 
 if TYPE_CHECKING:
     from shared.index.cache import IndexCache
-    from shared.ports import AnswerModel, Clock, Embedder, Fetcher, Objects, Store, Summarizer, TaskQueue
+    from shared.ports import (
+        AnswerModel,
+        Clock,
+        Embedder,
+        Fetcher,
+        IdTokens,
+        Objects,
+        Store,
+        Summarizer,
+        TaskQueue,
+    )
 
 
 class Container:
@@ -32,6 +43,20 @@ class Container:
         from shared.adapters.firestore.store import FirestoreStore, connect
 
         return FirestoreStore(connect(self.settings.project, self.settings.database))
+
+    @cached_property
+    def authenticator(self) -> Authenticator:
+        return Authenticator(self.store, self.clock, self.id_tokens)
+
+    @cached_property
+    def id_tokens(self) -> IdTokens | None:
+        """None in a project of the emulators' kind, `demo-…`, when no Auth emulator is there: such a project
+        has no users."""
+        if self.settings.project.startswith("demo-") and not self.settings.auth_emulator_host:
+            return None
+        from shared.adapters.firebase_auth import FirebaseIdTokens
+
+        return FirebaseIdTokens(self.settings.project, self.clock)
 
     @cached_property
     def uploads(self) -> Objects:

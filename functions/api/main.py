@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 
 import flask
@@ -9,7 +10,11 @@ import functions_framework
 
 from shared.http.api.routes import ROUTES
 from shared.http.app import HttpApp, app_for
+from shared.settings import refuse_emulators
 from shared.wiring import Container, container
+
+# A revision that was told of an emulator must not even start: the one before keeps serving.
+refuse_emulators(os.environ)
 
 
 @cache

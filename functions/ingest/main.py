@@ -7,6 +7,7 @@ raises only what another delivery can mend.
 from __future__ import annotations
 
 import logging
+import os
 
 import functions_framework
 from cloudevents.http import CloudEvent
@@ -14,7 +15,11 @@ from cloudevents.http import CloudEvent
 from shared.ingest.flow import advance
 from shared.library.objects import parse_source_name
 from shared.logs import configure, log_context
+from shared.settings import refuse_emulators
 from shared.wiring import container
+
+# A revision that was told of an emulator must not even start: the one before keeps serving.
+refuse_emulators(os.environ)
 
 log = logging.getLogger(__name__)
 

@@ -7,6 +7,7 @@ makes the queue try again.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,7 +16,11 @@ import functions_framework
 
 from shared.domain.errors import AlmanacError
 from shared.logs import configure, log_context
+from shared.settings import refuse_emulators
 from shared.wiring import Container, container
+
+# A revision that was told of an emulator must not even start: the one before keeps serving.
+refuse_emulators(os.environ)
 
 log = logging.getLogger(__name__)
 

@@ -25,6 +25,21 @@ class Permission(StrEnum):
     ACT_AS = "act_as"
 
 
+class Role(StrEnum):
+    """What a member may do; the table is in `shared.tenancy.roles`."""
+
+    ADMIN = "admin"
+    EDITOR = "editor"
+    MEMBER = "member"
+    VIEWER = "viewer"
+
+
+class MemberStatus(StrEnum):
+    INVITED = "invited"
+    ACTIVE = "active"
+    DEACTIVATED = "deactivated"
+
+
 @dataclass(frozen=True, slots=True)
 class Account:
     id: str
@@ -57,10 +72,48 @@ class ApiKey:
 
 
 @dataclass(frozen=True, slots=True)
+class Person:
+    """Someone whom the identity provider vouches for. That alone opens no account.
+
+    `email` is in lower case, None unless it is verified. `account_hint` is the account that the token's
+    claims name: it may be stale, and only chooses among the accounts that the person belongs to.
+    """
+
+    uid: str
+    email: str | None = None
+    account_hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A person's place in an account: what decides role and departments, whatever a token says.
+
+    `uid` None is an invitation by e-mail; it becomes the record of whoever signs in first with that verified
+    address. `joined_at` is the first call. `department_ids` None means every department, also later ones.
+    """
+
+    id: str
+    uid: str | None
+    email: str | None
+    role: Role
+    department_ids: tuple[str, ...] | None
+    created_at: datetime
+    joined_at: datetime | None = None
+    active: bool = True
+
+    @property
+    def status(self) -> MemberStatus:
+        if not self.active:
+            return MemberStatus.DEACTIVATED
+        return MemberStatus.INVITED if self.joined_at is None else MemberStatus.ACTIVE
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """A verified caller: what the authoriser decides on. It never comes from a request's body.
 
-    `principal` names the key or person in logs and on runs; `department_ids` None means all.
+    `principal` names the key or person in logs and on runs; `department_ids` None means all. `role` is a
+    member's; a key has none, only permissions.
     """
 
     account_id: str
@@ -68,6 +121,7 @@ class Caller:
     principal: str
     permissions: frozenset[Permission]
     department_ids: frozenset[str] | None
+    role: Role | None = None
 
     def reaches(self, limited_to: tuple[str, ...]) -> bool:
         """Whether something limited to these departments (none: the whole account) is the caller's to see."""

@@ -180,6 +180,12 @@ class TransientError(AlmanacError):
     default_hint = "Try again in a moment."
 
 
+class MisconfiguredError(AlmanacError):
+    """The deployment's settings cannot be meant; nothing runs until they are put right."""
+
+    default_hint = "Correct the deployment's settings."
+
+
 class LeaseLostError(AlmanacError):
     """Another worker has taken the document over; this one must stop and write nothing more."""
 

@@ -15,7 +15,8 @@ from shared.domain.accounts import Caller
 from shared.domain.errors import AlmanacError
 from shared.domain.ids import is_id, new_id
 from shared.http import idempotency, problems
-from shared.http.models import Body
+from shared.http.callers import ACCOUNT_HEADER, acting_as
+from shared.http.models import ActingAs
 from shared.http.parse import parse_body, parse_query
 from shared.http.routes import AnyRoute, Call, Reply, Result, Router, UploadedFile
 from shared.logs import add_to_log_context, configure, log_context
@@ -37,6 +38,7 @@ class _Parsed:
     route: AnyRoute
     path: Mapping[str, str]
     caller: Caller | None
+    acting_as: ActingAs | None
     query: BaseModel
     body: BaseModel | None
     file: UploadedFile | None
@@ -45,7 +47,7 @@ class _Parsed:
 class HttpApp(Generic[S]):
     """Answers Flask requests by a route table. `services` is what every handler gets first.
 
-    `authenticate` turns the `Authorization` header into a caller or raises `UnauthenticatedError`.
+    `authenticate` turns the headers `Authorization` and `X-Account-Id` into a caller or raises.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class HttpApp(Generic[S]):
         routes: Iterable[AnyRoute],
         services: S,
         *,
-        authenticate: Callable[[str | None], Caller],
+        authenticate: Callable[[str | None, str | None], Caller],
         store: Store,
         clock: Clock,
     ) -> None:
@@ -98,21 +100,25 @@ class HttpApp(Generic[S]):
 
     def _answer(self, request: Request, request_id: str) -> Response:
         route, path = self._router.match(request.method, request.path)
-        caller = None if route.public else self._authenticate(request.headers.get("Authorization"))
+        caller = None if route.public else self._caller(request)
         if caller is not None:
             add_to_log_context(account_id=caller.account_id, principal=caller.principal, **path)
             require(caller, route.permission)
         return self._run(self._parse(route, path, caller, request), request, request_id)
+
+    def _caller(self, request: Request) -> Caller:
+        return self._authenticate(request.headers.get("Authorization"), request.headers.get(ACCOUNT_HEADER))
 
     def _parse(
         self, route: AnyRoute, path: Mapping[str, str], caller: Caller | None, request: Request
     ) -> _Parsed:
         query = parse_query(route, request)
         body, file = parse_body(route, request)
-        if caller is not None and isinstance(body, Body) and body.acting_as is not None:
-            caller = act_as(caller, body.acting_as.user_id, body.acting_as.department_ids)
+        acting = acting_as(request, body) if caller is not None else None
+        if caller is not None and acting is not None:
+            caller = act_as(caller, acting.user_id, acting.department_ids)
             require(caller, route.permission)
-        return _Parsed(route, path, caller, query, body, file)
+        return _Parsed(route, path, caller, acting, query, body, file)
 
     def _run(self, parsed: _Parsed, request: Request, request_id: str) -> Response:
         def run() -> Response:
@@ -177,7 +183,8 @@ def render(result: Result, status: int) -> Response:
 def _fingerprint(parsed: _Parsed, request: Request) -> str:
     body = parsed.body.model_dump_json(exclude_unset=True) if parsed.body is not None else ""
     file = parsed.file
-    parts = [request.path, parsed.query.model_dump_json(), body]
+    acting = parsed.acting_as.model_dump_json() if parsed.acting_as is not None else ""
+    parts = [request.path, parsed.query.model_dump_json(), body, acting]
     if file is not None:
         return idempotency.fingerprint(*(part.encode() for part in parts), file.filename.encode(), file.data)
     return idempotency.fingerprint(*(part.encode() for part in parts))
@@ -196,13 +203,14 @@ class HttpDeps(Protocol):
     def store(self) -> Store: ...
     @property
     def clock(self) -> Clock: ...
+    @property
+    def authenticator(self) -> Authenticator: ...
 
 
 D = TypeVar("D", bound=HttpDeps)
 
 
 def app_for(routes: Iterable[AnyRoute], deps: D) -> HttpApp[D]:
-    """The application of a function: its routes on its container, callers verified by the account store."""
+    """The application of a function: its routes on its container, callers verified by its authenticator."""
     configure()
-    authenticate = Authenticator(deps.store, deps.clock)
-    return HttpApp(routes, deps, authenticate=authenticate, store=deps.store, clock=deps.clock)
+    return HttpApp(routes, deps, authenticate=deps.authenticator, store=deps.store, clock=deps.clock)

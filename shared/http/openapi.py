@@ -8,8 +8,9 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
+from shared.http.callers import ACCOUNT_HEADER, ACTING_HEADER
 from shared.http.idempotency import HEADER
-from shared.http.models import Problem
+from shared.http.models import ActingAs, Problem
 from shared.http.problems import MEDIA_TYPE
 from shared.http.routes import AnyRoute, path_template
 
@@ -48,7 +49,7 @@ def document(routes: Sequence[AnyRoute]) -> dict[str, Any]:
                 "bearer": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "An API key, `alm_…`.",
+                    "description": "An API key, `alm_…`, or an ID token of Firebase Authentication.",
                 }
             },
         },
@@ -124,15 +125,38 @@ def _inlined(schema: Any, nested: dict[str, Schema]) -> Any:
     return {key: _inlined(value, nested) for key, value in schema.items()}
 
 
+_IDEMPOTENCY: Schema = {
+    "name": HEADER,
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "maxLength": 255},
+    "description": "A repeat of the request with the same key gets the first answer.",
+}
+_ACCOUNT: Schema = {
+    "name": ACCOUNT_HEADER,
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "maxLength": 64},
+    "description": "Which account a person with an ID token acts in; needed only by one who joined several.",
+}
+
+
 def _headers(route: AnyRoute) -> Iterable[Schema]:
-    if route.writes and not route.public:
-        yield {
-            "name": HEADER,
-            "in": "header",
-            "required": False,
-            "schema": {"type": "string", "maxLength": 255},
-            "description": "A repeat of the request with the same key gets the first answer.",
-        }
+    if route.public:
+        return
+    if route.writes:
+        yield _IDEMPOTENCY
+    yield _ACCOUNT
+    yield {
+        "name": ACTING_HEADER,
+        "in": "header",
+        "required": False,
+        "content": {"application/json": {"schema": ActingAs.model_json_schema()}},
+        "description": (
+            "On whose behalf a key with the permission `act_as` calls, as JSON: the same as `acting_as` in a "
+            "JSON body, for every request, those without a body too."
+        ),
+    }
 
 
 def _request_content(route: AnyRoute, refs: dict[_Key, Schema]) -> dict[str, Any]:

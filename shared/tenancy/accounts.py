@@ -11,7 +11,7 @@ from shared.domain.ids import new_id
 from shared.ports import AccountStore, Clock, Query, Store, Transaction
 from shared.records import ACCOUNT, API_KEYS, DEPARTMENTS
 from shared.tenancy.authenticate import KeyParts, hash_secret, new_secret
-from shared.tenancy.authorize import not_found, require_own_departments
+from shared.tenancy.authorize import covers, not_found, require_own_departments
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,19 +102,12 @@ def grant_key(
     return create_key(store, clock, name=name, permissions=permissions, department_ids=department_ids)
 
 
-def sees_key(caller: Caller, key: ApiKey) -> bool:
-    """A caller limited to departments administers only keys that reach no further than itself."""
-    if caller.department_ids is None:
-        return True
-    return key.department_ids is not None and caller.department_ids.issuperset(key.department_ids)
-
-
 def revoke_key(store: AccountStore, clock: Clock, caller: Caller, key_id: str) -> None:
     """Ends a key. Ending it again changes nothing; raises `NotFoundError` for one that is not there."""
 
     def body(tx: Transaction) -> None:
         key = tx.get(API_KEYS, key_id)
-        if key is None or not sees_key(caller, key):
+        if key is None or not covers(caller, key.department_ids):
             raise not_found(f"API key {key_id}")
         if key.revoked_at is None:
             tx.put(API_KEYS, replace(key, revoked_at=clock.now()))

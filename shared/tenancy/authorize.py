@@ -40,12 +40,25 @@ def require_own_departments(caller: Caller, department_ids: Iterable[str], field
         )
 
 
+def covers(caller: Caller, department_ids: Iterable[str] | None) -> bool:
+    """Whether a key or member limited to these departments (None: not limited) reaches no further than the
+    caller, who administers only such."""
+    if caller.department_ids is None:
+        return True
+    return department_ids is not None and caller.department_ids.issuperset(department_ids)
+
+
 def act_as(caller: Caller, user_id: str, department_ids: tuple[str, ...]) -> Caller:
     """The key's caller narrowed to one of its users: the key's permissions, the user's departments.
 
-    Raises `PermissionDeniedError` without the scope `act_as`, `InvalidRequestError` for departments beyond
-    the key's own. An empty tuple is a user in no department, who sees only what is the whole account's.
+    Raises `PermissionDeniedError` for a member and without the scope `act_as`, `InvalidRequestError` for
+    departments beyond the key's own. An empty tuple is a user in no department, who sees only what is the
+    whole account's.
     """
+    if caller.role is not None:
+        raise PermissionDeniedError(
+            "A member acts for itself alone.", hint="Use an API key with the permission act_as."
+        )
     require(caller, Permission.ACT_AS)
     require_own_departments(caller, department_ids, "acting_as.department_ids")
     return replace(

@@ -8,10 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from google.api_core.exceptions import FailedPrecondition
 
 from shared.adapters.firestore.store import FirestoreStore
+from shared.domain.accounts import Member, Role
 from shared.domain.errors import ConflictError, InvalidRequestError
 from shared.ports import Kind, Query, Transaction
+from shared.records import MEMBERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,23 @@ def test_accounts_do_not_see_one_another(store: FirestoreStore) -> None:
     store.of("acme").create(NOTES, note(1))
     assert store.of("globex").get(NOTES, "n001") is None
     assert store.of("globex").find(NOTES, Query()).items == ()
+
+
+def test_where_a_person_has_a_record(store: FirestoreStore) -> None:
+    def member(name: str, uid: str | None) -> Member:
+        return Member(name, uid, None, Role.VIEWER, None, START)
+
+    for account in ("acme", "globex", "initech"):
+        store.of(account).put_many(MEMBERS, [member("m1", "ada"), member("m2", "bob"), member("m3", None)])
+    store.of("umbrella").put_many(MEMBERS, [member("m1", "bob")])
+    # A collection of this name below a record is another kind.
+    below = Kind("teams", Note).below(Kind("x", Note), "t1")
+    store.of("umbrella").put_many(MEMBERS.below(below, "n1"), [member("m9", "ada")])
+    assert set(store.accounts_with(MEMBERS, "uid", "ada", limit=10)) == {"acme", "globex", "initech"}
+    assert len(store.accounts_with(MEMBERS, "uid", "ada", limit=2)) == 2
+    assert store.accounts_with(MEMBERS, "uid", "eve", limit=10) == ()
+    with pytest.raises(FailedPrecondition, match="COLLECTION_GROUP"):  # only what has such an index
+        store.accounts_with(MEMBERS, "role", "viewer", limit=10)
 
 
 def test_pages_follow_one_another_without_gap_or_repeat(store: FirestoreStore) -> None:

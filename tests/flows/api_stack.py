@@ -22,7 +22,6 @@ from shared.library.objects import RevisionRef
 from shared.library.purge import purge
 from shared.ports import AccountStore, Task
 from shared.tenancy import accounts
-from shared.tenancy.authenticate import Authenticator
 from tests.flows.workbench import Workbench
 from tests.http_client import client_of
 
@@ -129,7 +128,7 @@ def stack_on(deps: Workbench) -> Stack:
     app = HttpApp(
         ROUTES,
         deps,
-        authenticate=Authenticator(deps.store, deps.clock),
+        authenticate=deps.authenticator,
         store=deps.store,
         clock=deps.clock,
     )

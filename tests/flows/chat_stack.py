@@ -13,7 +13,6 @@ from shared.domain.models import Prompt, Reply, TokenUse
 from shared.http.app import HttpApp
 from shared.http.chat.routes import ROUTES
 from shared.ports import AnswerModel
-from shared.tenancy.authenticate import Authenticator
 from tests.flows.api_stack import Api, Stack, Tenant, created, stack_on
 from tests.flows.workbench import Workbench
 from tests.http_client import client_of
@@ -68,7 +67,7 @@ class Chat:
         app = HttpApp(
             ROUTES,
             self.bench,
-            authenticate=Authenticator(self.bench.store, self.bench.clock),
+            authenticate=self.bench.authenticator,
             store=self.bench.store,
             clock=self.bench.clock,
         )

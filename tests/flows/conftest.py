@@ -6,13 +6,17 @@ from collections.abc import Iterator
 import pytest
 
 from emulators.models.server import ModelStubs
+from shared.adapters.firebase_auth import FirebaseIdTokens
 from shared.adapters.firestore.store import FirestoreStore
 from shared.adapters.storage import GcsObjects, connect
+from shared.tenancy.authenticate import Authenticator
 from tests.emulated import DERIVED, PROJECT, UPLOADS, storage_url
 from tests.flows.api_stack import Stack, stack_on
 from tests.flows.chat_stack import Chat, ScriptedAnswers, chat_on
 from tests.flows.desk import desk, platform
+from tests.flows.people import People
 from tests.flows.workbench import Workbench
+from tests.identity import Identity
 
 __all__ = ["desk", "platform", "storage_url"]
 
@@ -47,6 +51,22 @@ def scripted(chat: Chat) -> ScriptedAnswers:
     model = ScriptedAnswers()
     chat.bench.answer_model = model
     return model
+
+
+@pytest.fixture(scope="session")
+def identity_provider() -> Iterator[Identity]:
+    with Identity() as running:
+        yield running
+
+
+@pytest.fixture
+def people(bench: Workbench, identity_provider: Identity, monkeypatch: pytest.MonkeyPatch) -> People:
+    """The management API for people with ID tokens, as the Auth emulator makes them, beside keys."""
+    identity_provider.reset()
+    monkeypatch.setenv("FIREBASE_AUTH_EMULATOR_HOST", identity_provider.host)
+    id_tokens = FirebaseIdTokens(PROJECT, bench.clock)
+    bench.authenticator = Authenticator(bench.store, bench.clock, id_tokens)
+    return People(stack_on(bench), identity_provider)
 
 
 @pytest.fixture

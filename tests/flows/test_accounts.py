@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from urllib3 import encode_multipart_formdata
 
 from shared.domain.accounts import Permission, Plan
+from shared.domain.errors import UnauthenticatedError
+from shared.ports import Kind
 from shared.records import API_KEYS
+from shared.tenancy.authenticate import Authenticator
 from tests.flows.api_stack import ALL, WORKER, Api, Stack, created, problem
 
 
@@ -70,22 +75,30 @@ def test_a_repeat_of_making_a_key_does_not_show_the_secret_again(stack: Stack) -
     assert names.count("bot") == 1
 
 
-def test_a_revoked_key_ends_within_seconds(stack: Stack) -> None:
+def test_a_revoked_key_ends_at_once_where_it_was_revoked(stack: Stack) -> None:
     acme = stack.tenant()
     key_id = acme.marketing.token.split(".")[1]
     created(acme.marketing("GET", "/v1/account"))
     assert acme.admin("DELETE", f"/v1/api-keys/{key_id}").status_code == 204
+    assert problem(acme.marketing("GET", "/v1/account")) == (401, "unauthenticated")
+    created(acme.engineering("GET", "/v1/account"))
+
+
+def test_a_revoked_key_ends_within_seconds_everywhere(stack: Stack) -> None:
+    other = Authenticator(stack.deps.store, stack.deps.clock)  # of another instance
+    acme = stack.tenant()
+    key_id = acme.marketing.token.split(".")[1]
+    other(f"Bearer {acme.marketing.token}")
+    assert acme.admin("DELETE", f"/v1/api-keys/{key_id}").status_code == 204
     assert acme.admin("DELETE", f"/v1/api-keys/{key_id}").status_code == 204
     stack.deps.clock.pass_seconds(4.5)
-    assert problem(acme.marketing("GET", "/v1/account")) == (401, "unauthenticated")
+    with pytest.raises(UnauthenticatedError):
+        other(f"Bearer {acme.marketing.token}")
     listed = {key["id"]: key for key in created(acme.admin("GET", "/v1/api-keys"))["items"]}
     assert listed[key_id]["revoked_at"] is not None
 
 
 def test_a_burst_of_calls_reads_the_key_once(stack: Stack) -> None:
-    from shared.ports import Kind
-    from shared.tenancy.authenticate import Authenticator
-
     acme = stack.tenant()
     reads: list[str] = []
 
@@ -171,3 +184,81 @@ def test_acting_as_a_user_narrows_the_key(stack: Stack) -> None:
     assert problem(without) == (403, "permission_denied")
     admin = {"name": "x", "acting_as": {"user_id": "u1", "department_ids": [mine]}}
     assert problem(app("POST", "/v1/departments", admin)) == (403, "permission_denied")
+
+
+def acting(user: str, *departments: str) -> str:
+    return json.dumps({"user_id": user, "department_ids": departments})
+
+
+def test_a_read_can_be_on_behalf_of_a_user_too(stack: Stack) -> None:
+    acme = stack.tenant()
+    mine = acme.departments["engineering"]
+    app = stack.api(acme.records, ALL, None)
+    for name, departments in (("Open", []), ("Limited", [mine])):
+        body = {"name": name, "type": "page", "department_ids": departments}
+        created(app("POST", "/v1/knowledge-bases", body))
+
+    def seen(header: str) -> list[str]:
+        found = created(app("GET", "/v1/knowledge-bases", X_Acting_As=header))["items"]
+        return sorted(one["name"] for one in found)
+
+    assert seen(acting("u1", mine)) == ["Limited", "Open"]
+    assert seen(acting("u2")) == ["Open"]
+    caller = created(app("GET", "/v1/account", X_Acting_As=acting("u2")))["caller"]
+    assert (caller["principal"], caller["department_ids"]) == ("user:u2", [])
+    assert not {"act_as", "account:admin"} & set(caller["permissions"])
+    # As in a body: only with the permission, only within the key's departments, only what is allowed then.
+    bounded = stack.api(acme.records, ALL, [mine])
+    beyond = bounded("GET", "/v1/account", X_Acting_As=acting("u1", acme.departments["marketing"]))
+    assert problem(beyond) == (400, "invalid_request")
+    assert problem(acme.engineering("GET", "/v1/account", X_Acting_As=acting("u1"))) == (
+        403,
+        "permission_denied",
+    )
+    assert problem(app("GET", "/v1/api-keys", X_Acting_As=acting("u1"))) == (403, "permission_denied")
+
+
+def test_a_file_can_be_uploaded_on_behalf_of_a_user(stack: Stack) -> None:
+    acme = stack.tenant()
+    mine = acme.departments["engineering"]
+    body = {"name": "Files", "type": "files", "department_ids": [mine]}
+    base = created(acme.admin("POST", "/v1/knowledge-bases", body))["id"]
+    path = f"/v1/knowledge-bases/{base}/documents"
+    for departments, status in (((), 404), ((mine,), 202)):
+        data, kind = encode_multipart_formdata({"file": ("a.txt", b"Text.", "text/plain")})
+        headers = {
+            "Authorization": f"Bearer {acme.admin.token}",
+            "X-Acting-As": acting("u1", *departments),
+            "Content-Type": kind,
+        }
+        assert stack.client.post(path, data=data, headers=headers).status_code == status
+
+
+@pytest.mark.parametrize("header", ["", "u1", "[]", "{}", '{"user_id": ""}', '{"user_id": "u1", "x": 1}'])
+def test_a_header_that_names_nobody_is_refused(stack: Stack, header: str) -> None:
+    acme = stack.tenant()
+    assert problem(acme.admin("GET", "/v1/account", X_Acting_As=header)) == (400, "invalid_request")
+
+
+def test_header_and_body_name_the_same_user(stack: Stack) -> None:
+    acme = stack.tenant()
+
+    def create(name: str, header: str) -> Any:
+        body = {"name": name, "type": "page", "acting_as": {"user_id": "u1", "department_ids": []}}
+        return acme.admin("POST", "/v1/knowledge-bases", body, X_Acting_As=header)
+
+    assert created(create("A", acting("u1")))["name"] == "A"
+    assert problem(create("B", acting("u2"))) == (400, "invalid_request")
+    assert problem(create("B", acting("u1", acme.departments["marketing"]))) == (400, "invalid_request")
+
+
+def test_a_repeat_in_other_departments_is_another_request(stack: Stack) -> None:
+    acme = stack.tenant()
+
+    def create(header: str) -> Any:
+        body = {"name": "A", "type": "page"}
+        return acme.admin("POST", "/v1/knowledge-bases", body, X_Acting_As=header, Idempotency_Key="k")
+
+    first = created(create(acting("u1")))
+    assert created(create(acting("u1")))["id"] == first["id"]
+    assert problem(create(acting("u1", acme.departments["marketing"]))) == (409, "conflict")

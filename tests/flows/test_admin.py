@@ -10,9 +10,10 @@ import pytest
 from infra import admin
 from infra.seed import seed_examples
 from shared.domain.accounts import Permission
-from shared.domain.errors import NotFoundError
+from shared.domain.errors import ConflictError, NotFoundError
 from shared.records import API_KEYS
 from tests.flows.api_stack import Api, Stack, created, problem
+from tests.flows.people import People
 
 
 def run(stack: Stack, *arguments: str) -> list[str]:
@@ -48,8 +49,32 @@ def test_what_is_not_there_is_told(stack: Stack) -> None:
         run(stack, "create-key", account, "bot", "--department", "Reports")
 
 
+def test_the_first_administrator(people: People) -> None:
+    stack = people.stack
+    account = run(stack, "create-account", "Initech")[0].split()[1]
+    run(stack, "create-department", account, "Reports")
+    run(stack, "add-member", account, "--email", "Ada@example.com")
+    run(stack, "add-member", account, "--uid", "bob", "--role", "viewer", "--department", "Reports")
+    ada = people.sign_in("ada", "ada@example.com")
+    listed = {one["id"]: one for one in created(ada("GET", "/v1/members"))["items"]}
+    assert (listed["ada"]["role"], listed["ada"]["status"]) == ("admin", "active")
+    assert (listed["bob"]["role"], listed["bob"]["status"]) == ("viewer", "invited")
+    listing = run(stack, "list", account)
+    assert "  member ada  ada@example.com ada  admin  all departments  active" in listing
+    with pytest.raises(ConflictError):
+        run(stack, "add-member", account, "--uid", "ada")
+
+
 @pytest.mark.parametrize(
-    "arguments", [[], ["create-account", "A", "--plan", "gold"], ["create-account", "A", "--id", "a b"]]
+    "arguments",
+    [
+        [],
+        ["create-account", "A", "--plan", "gold"],
+        ["create-account", "A", "--id", "a b"],
+        ["add-member", "acme"],
+        ["add-member", "acme", "--uid", "a", "--email", "a@example.com"],
+        ["add-member", "acme", "--uid", "a", "--role", "owner"],
+    ],
 )
 def test_what_cannot_be_meant_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):

@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from shared.domain.accounts import Permission, Role
+from shared.domain.ids import new_id
 from shared.http.api.routes import ROUTES
 from shared.http.routes import AnyRoute
 from tests.flows.api_stack import Api, Stack, Tenant, created, problem
+from tests.flows.people import People
 from tests.flows.test_documents import HANDBOOK, base, upload
 
 WITH_IDS = [route for route in ROUTES if route.parameters]
@@ -23,6 +26,7 @@ BODIES: Mapping[tuple[str, str], Any] = {
     ("POST", "/v1/knowledge-bases/{knowledge_base_id}/documents"): {"filename": "a.txt", "size": 3},
     ("POST", "/v1/knowledge-bases/{knowledge_base_id}/records"): {"values": {"a": 1}},
     ("PATCH", "/v1/documents/{document_id}"): {"title": "mine now"},
+    ("PATCH", "/v1/members/{member_id}"): {"active": False},
     ("PUT", "/v1/records/{record_id}"): {"values": {"a": 1}},
 }
 
@@ -45,6 +49,13 @@ def things_of(stack: Stack, tenant: Tenant, *departments: str) -> dict[str, str]
             {"name": "k", "permissions": ["kb:read"], "department_ids": limited_to},
         )
     )
+    member = created(
+        tenant.admin(
+            "POST",
+            "/v1/members",
+            {"uid": new_id("person"), "role": "member", "department_ids": limited_to},
+        )
+    )
     return {
         "knowledge_base_id": files,
         "document_id": document["id"],
@@ -52,6 +63,7 @@ def things_of(stack: Stack, tenant: Tenant, *departments: str) -> dict[str, str]
         "record_id": record["id"],
         "receipt_id": receipt,
         "key_id": key["id"],
+        "member_id": member["id"],
     }
 
 
@@ -73,14 +85,18 @@ def ask(api: Api, route: AnyRoute, ids: Mapping[str, str]) -> Any:
     return api(route.method, path, BODIES.get((route.method, route.path)))
 
 
-def test_every_id_of_another_is_not_found(stack: Stack) -> None:
+def test_every_id_of_another_is_not_found(people: People) -> None:
+    stack = people.stack
     acme, globex = stack.tenant(), stack.tenant()
     theirs = things_of(stack, acme, "engineering")
     missing = {name: f"{value.split('_')[0]}_none" for name, value in theirs.items()}
-    from shared.domain.accounts import Permission
-
-    marketing = stack.api(acme.records, tuple(Permission), [acme.departments["marketing"]])
-    for stranger in (globex.admin, marketing):
+    strangers = (
+        globex.admin,
+        stack.api(acme.records, tuple(Permission), [acme.departments["marketing"]]),
+        people.joined(globex, "gil", Role.ADMIN),
+        people.joined(acme, "mia", Role.ADMIN, ["marketing"]),
+    )
+    for stranger in strangers:
         for route in WITH_IDS:
             refused = ask(stranger, route, theirs)
             assert problem(refused) == (404, "not_found"), f"{route.method} {route.path}"
@@ -95,7 +111,8 @@ def test_every_id_of_another_is_not_found(stack: Stack) -> None:
             continue  # a document that is ready is not run again
         if "records" in route.path and "knowledge_base_id" in route.parameters:
             continue  # these ids are of a knowledge base with files
-        owner = acme.admin if route.path.startswith("/v1/api-keys") else acme.engineering
+        administers = route.permission is Permission.ACCOUNT_ADMIN
+        owner = acme.admin if administers else acme.engineering
         answer = ask(owner, route, theirs)
         assert answer.status_code < 300, f"{route.method} {route.path}: {answer.text}"
 
@@ -108,13 +125,27 @@ def _told(answer: Any, ids: Mapping[str, str]) -> tuple[Any, ...]:
     return (answer.json["title"], text, answer.json["hint"])
 
 
+def test_a_person_of_one_account_is_nobody_in_another(people: People) -> None:
+    acme, globex = people.stack.tenant(), people.stack.tenant()
+    theirs = things_of(people.stack, acme)
+    gil = people.joined(globex, "gil", Role.ADMIN)
+    for route in ROUTES:
+        if route.public:
+            continue
+        path = route.path.format(**theirs)
+        refused = gil(route.method, path, X_Account_Id=acme.account.id)
+        assert problem(refused) == (403, "permission_denied"), path
+        assert "not an active member" in refused.text, path
+
+
 def test_lists_hold_nothing_of_another(stack: Stack) -> None:
     acme, globex = stack.tenant(), stack.tenant()
     things_of(stack, acme, "engineering")
     things_of(stack, acme)
     lists = [route for route in ROUTES if not route.parameters and route.path.startswith("/v1/")]
     lists = [route for route in lists if route.method == "GET" and route.path != "/v1/account"]
-    assert {route.path for route in lists} >= {"/v1/knowledge-bases", "/v1/documents", "/v1/api-keys"}
+    paths = {"/v1/knowledge-bases", "/v1/documents", "/v1/api-keys", "/v1/members"}
+    assert {route.path for route in lists} >= paths
     own = {"/v1/departments": 2, "/v1/api-keys": 3}
     for route in lists:
         found = created(globex.admin("GET", route.path))["items"]

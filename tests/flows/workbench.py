@@ -18,6 +18,7 @@ from shared.domain.models import EmbeddingProfile, Summary, SummaryRequest
 from shared.index.cache import IndexCache
 from shared.ports import Embeddings, Objects, Task, TokenCounter
 from shared.settings import Settings
+from shared.tenancy.authenticate import Authenticator
 
 
 @dataclass
@@ -113,3 +114,7 @@ class Workbench:
     settings: Settings = field(default_factory=Settings)
     count_tokens: TokenCounter = count_tokens
     index: IndexCache = field(default_factory=lambda: IndexCache(64 * 1024 * 1024))
+    authenticator: Authenticator = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.authenticator = Authenticator(self.store, self.clock)

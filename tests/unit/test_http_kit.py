@@ -110,7 +110,7 @@ ROUTES: tuple[AnyRoute, ...] = (
 )
 
 
-def authenticate(header: str | None) -> Caller:
+def authenticate(header: str | None, account_id: str | None) -> Caller:
     if header != "Bearer good":
         raise UnauthenticatedError("The request carries no bearer token.")
     permissions = frozenset({Permission.RUN_CREATE, Permission.KB_READ, Permission.ACT_AS})
@@ -315,7 +315,12 @@ def test_the_table_describes_itself() -> None:
     document = openapi.document(ROUTES)
     assert document["openapi"] == "3.1.0"
     polish = document["paths"]["/v1/things/{thing_id}:polish"]["post"]
-    assert [p["name"] for p in polish["parameters"]] == ["thing_id", "Idempotency-Key"]
+    assert [p["name"] for p in polish["parameters"]] == [
+        "thing_id",
+        "Idempotency-Key",
+        "X-Account-Id",
+        "X-Acting-As",
+    ]
     greeting = document["paths"]["/v1/greetings"]["post"]["requestBody"]["content"]["application/json"]
     assert greeting["schema"] == {"$ref": "#/components/schemas/Greeting"}
     assert document["components"]["schemas"]["Greeting"]["additionalProperties"] is False

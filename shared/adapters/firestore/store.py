@@ -50,6 +50,16 @@ class FirestoreStore:
         for snapshot in self._client.collection("accounts").select([]).stream():
             yield str(snapshot.id)
 
+    def accounts_with(self, kind: Kind[Any], field: str, value: str, *, limit: int) -> tuple[str, ...]:
+        from google.cloud.firestore_v1.base_query import FieldFilter
+
+        group = self._client.collection_group(kind.collection)
+        query = group.where(filter=FieldFilter(field, "==", value)).select([]).limit(limit)
+        with _translated():
+            paths = [snapshot.reference.path.split("/") for snapshot in query.stream()]
+        # `accounts/{account}/{collection}/{record}`: a collection of the name further down is another kind.
+        return tuple(dict.fromkeys(path[1] for path in paths if len(path) == 4))
+
 
 class _Paths:
     """Where the records of one account are. The only builder of paths."""

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from shared.domain.accounts import Account, ApiKey, Department, Permission, Plan
+from shared.domain.accounts import Account, ApiKey, Caller, Department, Permission, Plan, Role
+from shared.http.api.deps import AccountDeps
 from shared.http.models import Body, Id, Listing, NoParams, PageParams, View
 from shared.http.routes import AnyRoute, Call, Reply, Route
 from shared.library.deps import LibraryDeps
@@ -15,7 +16,7 @@ from shared.library.paging import visible_page
 from shared.ports import Query
 from shared.records import ACCOUNT, API_KEYS, DEPARTMENTS
 from shared.tenancy import accounts
-from shared.tenancy.authorize import not_found
+from shared.tenancy.authorize import covers, not_found
 from shared.tenancy.plans import limits
 
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
@@ -27,12 +28,20 @@ class LimitsView(View):
     chats_per_minute: int
 
 
+class CallerView(View):
+    principal: str
+    role: Role | None = Field(description="A member's role; a key has none, only permissions.")
+    permissions: tuple[Permission, ...]
+    department_ids: tuple[str, ...] | None = Field(description="None: all departments.")
+
+
 class AccountView(View):
     id: str
     name: str
     plan: Plan
     limits: LimitsView
     created_at: datetime
+    caller: CallerView
 
 
 class NewDepartment(Body):
@@ -96,7 +105,7 @@ def list_api_keys(deps: LibraryDeps, call: Call[None, PageParams]) -> Listing[Ap
         deps.store.of(call.caller.account_id),
         API_KEYS,
         Query(order_by="created_at", limit=call.query.limit, cursor=call.query.cursor),
-        lambda found: [key for key in found if accounts.sees_key(call.caller, key)],
+        lambda found: [key for key in found if covers(call.caller, key.department_ids)],
     )
     return Listing[ApiKeyView](
         items=tuple(_key_view(key) for key in page.items), next_cursor=page.next_cursor
@@ -115,8 +124,10 @@ def create_api_key(deps: LibraryDeps, call: Call[NewApiKey, NoParams]) -> Create
     return CreatedApiKeyView(**_key_view(made.key).model_dump(), secret=made.token)
 
 
-def revoke_api_key(deps: LibraryDeps, call: Call[None, NoParams]) -> Reply:
-    accounts.revoke_key(deps.store.of(call.caller.account_id), deps.clock, call.caller, call.path["key_id"])
+def revoke_api_key(deps: AccountDeps, call: Call[None, NoParams]) -> Reply:
+    account_id, key_id = call.caller.account_id, call.path["key_id"]
+    accounts.revoke_key(deps.store.of(account_id), deps.clock, call.caller, key_id)
+    deps.authenticator.forget_key(account_id, key_id)
     return Reply(None, 204)
 
 
@@ -132,6 +143,17 @@ def _account_view(account: Account, call: Call[None, NoParams]) -> AccountView:
             chats_per_minute=included.chats_per_minute,
         ),
         created_at=account.created_at,
+        caller=_caller_view(call.caller),
+    )
+
+
+def _caller_view(caller: Caller) -> CallerView:
+    mine = caller.department_ids
+    return CallerView(
+        principal=caller.principal,
+        role=caller.role,
+        permissions=tuple(sorted(caller.permissions)),
+        department_ids=None if mine is None else tuple(sorted(mine)),
     )
 
 
@@ -151,7 +173,7 @@ def _key_view(key: ApiKey) -> ApiKeyView:
 
 
 ROUTES: tuple[AnyRoute, ...] = (
-    Route("GET", "/v1/account", get_account, "The caller's account", response=AccountView),
+    Route("GET", "/v1/account", get_account, "The caller's account, and the caller", response=AccountView),
     Route(
         "GET",
         "/v1/departments",

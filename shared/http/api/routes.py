@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.http.api import account, documents, knowledge_bases, meta, readings, receipts, records
+from shared.http.api import account, documents, knowledge_bases, members, meta, readings, receipts, records
 from shared.http.health import HEALTH
 from shared.http.routes import AnyRoute
 
@@ -10,6 +10,7 @@ ROUTES: tuple[AnyRoute, ...] = (
     HEALTH,
     *meta.ROUTES,
     *account.ROUTES,
+    *members.ROUTES,
     *knowledge_bases.ROUTES,
     *documents.ROUTES,
     *readings.ROUTES,
