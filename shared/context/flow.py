@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 
 from shared.context import notes
 from shared.context.history import recent_turns
-from shared.context.material import AttachedFile, Material, render_file, render_material, render_pointers
+from shared.context.material import (
+    FILES_INTRODUCTION,
+    AttachedFile,
+    Material,
+    render_file,
+    render_material,
+    render_pointers,
+)
 from shared.context.references import defused, render_reference, render_references
 from shared.context.sections import BUDGETS, PLACES, SLOTS, Omitted, Place, Section, SectionKind
 from shared.domain.models import Prompt, Reference, Turn
@@ -211,9 +218,10 @@ def _why_found(retrieval: Retrieval) -> str:
 
 def _add_files(parts: _Parts, files: Sequence[AttachedFile]) -> None:
     """Their sizes were checked when they were read: a file is sent whole or its message is refused."""
-    for file in files:
+    for number, file in enumerate(files):
         sources = () if file.document_id is None else (file.document_id,)
-        parts.add(SectionKind.FILES, file.name, render_file(file), sources, "attached to this message")
+        text = render_file(file) if number else f"{FILES_INTRODUCTION}\n{render_file(file)}"
+        parts.add(SectionKind.FILES, file.name, text, sources, "attached to this message")
 
 
 def _add_search(parts: _Parts, request: ComposeRequest, references: Sequence[Reference]) -> None:
@@ -234,6 +242,8 @@ def _search_note(request: ComposeRequest, references: Sequence[Reference]) -> st
         return notes.RETRIEVAL_FAILED
     if not references:
         beside = request.files or any(one.kind is SectionKind.INLINE for one in request.material)
+        if not retrieval.scope:
+            return "" if beside else notes.NOTHING_TO_SEARCH
         return notes.NOTHING_FOUND_BESIDE if beside else notes.NOTHING_FOUND
     return "" if retrieval.covered else notes.NOT_COVERED
 

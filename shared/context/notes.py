@@ -39,6 +39,7 @@ RETRIEVAL_FAILED = (
     "The search of the knowledge failed just now, so no reference documents are here. Say that the documents "
     "could not be searched, and answer from the conversation alone where that is possible."
 )
+NOTHING_TO_SEARCH = "There is no knowledge to search for this question."
 NOTHING_FOUND = "The knowledge was searched; nothing in it fits this question."
 NOTHING_FOUND_BESIDE = (
     "The documents were searched; nothing in them fits this question. "

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -18,9 +16,15 @@ from shared.context.material import AttachedFile, Material
 from shared.context.references import defused, render_references
 from shared.context.sections import BUDGETS, PLACES, SLOTS, Place, SectionKind
 from shared.domain.models import Reference, Turn, TurnRole
-from shared.domain.retrieval import Retrieval, RetrievalStatus, RetrievedPassage, RetrievedSummary
-
-GOLDEN = Path(__file__).parents[1] / "golden"
+from shared.domain.retrieval import (
+    Retrieval,
+    RetrievalStatus,
+    RetrievedPassage,
+    RetrievedSummary,
+    ScopeEntry,
+    Tier,
+)
+from tests.golden_files import prompt_text, same_as_golden
 
 
 def passage(name: str, text: str, *, title: str = "Handbook", tokens: int = 10) -> RetrievedPassage:
@@ -47,16 +51,10 @@ def found(*passages: RetrievedPassage, covered: bool = True) -> Retrieval:
 
 
 def golden(name: str, composition: Composition) -> None:
-    """Compares with the file; ALMANAC_WRITE_GOLDEN=1 writes it anew, for a reviewer to read."""
-    prompt = composition.prompt
-    turns = "\n".join(f"[{turn.role.value}] {turn.text}" for turn in prompt.history)
-    text = f"=== system\n{prompt.system}\n=== history\n{turns}\n=== user\n{prompt.user}\n"
-    path = GOLDEN / f"{name}.txt"
-    if os.environ.get("ALMANAC_WRITE_GOLDEN"):
-        path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
+    same_as_golden(f"{name}.txt", prompt_text(composition.prompt))
 
 
+SCOPE = (ScopeEntry("kb_1", Tier.AUTO, "automatic context"),)
 HISTORY = (
     Turn(TurnRole.USER, "How is leave requested?"),
     Turn(TurnRole.ASSISTANT, "In the portal [1], two weeks ahead. [2][3]"),
@@ -89,7 +87,8 @@ def test_prompt_with_summaries_and_material() -> None:
     ("retrieval", "words"),
     [
         (Retrieval(RetrievalStatus.FAILED, "q", detail="boom"), "search of the knowledge failed"),
-        (Retrieval(RetrievalStatus.EMPTY, "q"), "nothing in it fits"),
+        (Retrieval(RetrievalStatus.EMPTY, "q", scope=SCOPE), "nothing in it fits"),
+        (Retrieval(RetrievalStatus.EMPTY, "q"), "no knowledge to search"),
         (found(passage("psg_a", "x"), covered=False), "may not answer the question"),
     ],
 )
@@ -141,6 +140,14 @@ def test_without_a_question_only_what_stands_before_it_is_composed() -> None:
     assert composition.prompt.user == ""
     assert composition.prompt.references == ()
     assert [section.kind for section in composition.sections] == [SectionKind.NOTES]
+
+
+@pytest.mark.parametrize("scope", [(), SCOPE])
+def test_what_is_given_whole_may_answer_where_the_search_did_not(scope: tuple[ScopeEntry, ...]) -> None:
+    retrieval = Retrieval(RetrievalStatus.EMPTY, "q", scope=scope)
+    material = (Material(SectionKind.INLINE, "Voice", "Warm.", ("kb_1",), "selected"),)
+    user = compose(ComposeRequest("q", retrieval, (), material), count_tokens).prompt.user
+    assert ("may still answer" in user) is bool(scope)
 
 
 def test_inline_knowledge_that_does_not_fit_is_told_and_not_cut() -> None:
