@@ -47,10 +47,24 @@ def _purge(deps: Container, body: Body) -> str:
     return purge(deps, body["account"], body["receipt"])
 
 
+def _refresh(deps: Container, body: Body) -> str:
+    from shared.refresh.flow import refresh_document
+
+    return refresh_document(deps, body["account"], body["document"], int(body["window"]))
+
+
+def _due(deps: Container, _: Body) -> str:
+    from shared.refresh.due import find_due
+
+    return find_due(deps)
+
+
 _WORK: dict[str, Callable[[Container, Body], str]] = {
     "/advance": _advance,
     "/tidy": _tidy,
     "/purge": _purge,
+    "/refresh": _refresh,
+    "/due": _due,
 }
 
 
@@ -62,7 +76,7 @@ def main(request: flask.Request) -> tuple[dict[str, str], int]:
         return {"error": f"no work is called {request.path}"}, 404
     body = request.get_json()
     try:
-        with log_context(account_id=body["account"], task=request.headers.get("X-CloudTasks-TaskName")):
+        with log_context(account_id=body.get("account"), task=request.headers.get("X-CloudTasks-TaskName")):
             return {"outcome": work(container(), body)}, 200
     except AlmanacError as error:
         log.warning("task failed", extra={"path": request.path, "code": error.code})

@@ -127,6 +127,55 @@ class Work:
     parked: bool = False
 
 
+class RefreshOutcome(StrEnum):
+    """What a read of a document's address came to. `gone`: it was missing several times in a row."""
+
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    FAILED = "failed"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshReport:
+    """`code` is an error's code, `detail` a sentence for people."""
+
+    outcome: RefreshOutcome
+    at: datetime
+    code: str | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """How a document follows its address.
+
+    `next_at` is when it is due (None: only on request), and names the window of the task that reads it: a
+    task for another window has nothing to do. `begun` counts the reads that started, `finished` is the newest
+    one that had a result: an older one that ends later changes nothing. `failures` and `missing` count in a
+    row.
+
+    `sha256` (bytes), `text_sha256` (extracted text) and `mark` (text without what changes at every visit) are
+    those of the last content taken over, which became `revision`; `host` is where that came from in the end.
+    """
+
+    interval_days: int | None = None
+    next_at: datetime | None = None
+    last: RefreshReport | None = None
+    confirmed_at: datetime | None = None
+    failures: int = 0
+    missing: int = 0
+    begun: int = 0
+    finished: int = 0
+    revision: int = 0
+    sha256: str | None = None
+    text_sha256: str | None = None
+    mark: str | None = None
+    host: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """`latest_revision` is the newest content accepted; `published` the one that readers see.
@@ -161,6 +210,7 @@ class Document:
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
     archived: bool = False
     upload_expires_at: datetime | None = None
+    refresh: Refresh | None = None
 
     @property
     def live(self) -> bool:

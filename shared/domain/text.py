@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from shared.domain.knowledge import Coverage
@@ -29,6 +30,11 @@ class Extraction:
     language: str | None = None
     pages: tuple[PageSpan, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def text_sha256(self) -> str:
+        """Of the text with every run of blanks as one: equal for what reads alike."""
+        return hashlib.sha256(" ".join(self.markdown.split()).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
+from shared.domain.addresses import is_public
 from shared.domain.errors import UrlForbiddenError
 
 _LONGEST_URL = 2_083  # characters, as Cloud Tasks and most browsers take them
@@ -139,18 +140,26 @@ def _ascii(host: str) -> str:
 
 def _ipv4(name: str) -> str:
     try:
-        return str(ipaddress.IPv4Address(name))
+        address = str(ipaddress.IPv4Address(name))
     except ValueError as error:
         raise UrlForbiddenError(f"The host {_shown(name)} is a number, not an address or a name.") from error
+    return _public(address)
 
 
 def _ipv6(parts: SplitResult) -> str:
     if "%" in parts.netloc:
         raise UrlForbiddenError(f"The host {_shown(parts.netloc)} names a network interface.")
     try:
-        return str(ipaddress.IPv6Address(parts.hostname or ""))
+        address = str(ipaddress.IPv6Address(parts.hostname or ""))
     except ValueError as error:
         raise UrlForbiddenError(f"The host {_shown(parts.netloc)} is not an IPv6 address.") from error
+    return _public(address)
+
+
+def _public(address: str) -> str:
+    if not is_public(address):
+        raise UrlForbiddenError(f"The address {address} is not on the public internet.")
+    return address
 
 
 def _target(parts: SplitResult) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -74,7 +73,7 @@ def publish_content(deps: PublishDeps, store: AccountStore, lease: Lease, conten
             segments=segments,
             status=DocumentStatus.PARTIAL if extraction.coverage.missing else DocumentStatus.READY,
             sha256=content.sha256,
-            text_sha256=hashlib.sha256(" ".join(extraction.markdown.split()).encode()).hexdigest(),
+            text_sha256=extraction.text_sha256,
             bytes=content.size,
             characters=len(extraction.markdown),
             language=extraction.language,

@@ -65,7 +65,7 @@ def create_from_bytes(
     found later and ends on the record. Raises `NotFoundError`, `PlanRequiredError`, `QuotaExceededError`.
     """
     store = deps.store.of(caller.account_id)
-    _require_place(store, caller, knowledge_base_id)
+    require_place(store, caller, knowledge_base_id)
     document = _new_document(deps, knowledge_base_id, file)
     _refuse_by_size(store, caller, document, file.size)
     sha256 = hashlib.sha256(data).hexdigest()
@@ -94,7 +94,7 @@ def create_upload(
 ) -> tuple[Document, UploadTarget]:
     """A document that waits for its file, and where the client sends that. Raises as `create_from_bytes`."""
     store = deps.store.of(caller.account_id)
-    _require_place(store, caller, knowledge_base_id)
+    require_place(store, caller, knowledge_base_id)
     document = _new_document(deps, knowledge_base_id, file)
     _refuse_by_size(store, caller, document, file.size)
     name = source_name(RevisionRef(caller.account_id, document.id, 1))
@@ -108,7 +108,7 @@ def create_upload(
         object_name=name,
         upload_expires_at=expires_at,
     )
-    _create(store, caller, document)
+    keep_new(store, caller, document)
     return document, target
 
 
@@ -146,7 +146,7 @@ def replace_content(
     return document
 
 
-def _require_place(store: AccountStore, caller: Caller, knowledge_base_id: str) -> KnowledgeBase:
+def require_place(store: AccountStore, caller: Caller, knowledge_base_id: str) -> KnowledgeBase:
     """The knowledge base, if it takes one more document. The count is read before the write: requests in
     flight together may pass the quota by their number."""
     found = get_knowledge_base(store, caller, knowledge_base_id)
@@ -201,7 +201,7 @@ def _check_size(filename: str, size: int) -> None:
         )
 
 
-def _create(store: AccountStore, caller: Caller, document: Document) -> None:
+def keep_new(store: AccountStore, caller: Caller, document: Document) -> None:
     """Keeps the record, unless its knowledge base is gone by now."""
 
     def body(tx: Transaction) -> None:
@@ -218,7 +218,7 @@ def _refuse_by_size(store: AccountStore, caller: Caller, document: Document, siz
         _check_size(document.source.filename or "", size)
     except RefusedFileError as error:
         failure = Failure(error.code, error.message, error.hint)
-        _create(store, caller, replace(document, error=failure, settled_revision=1))
+        keep_new(store, caller, replace(document, error=failure, settled_revision=1))
         raise
 
 
@@ -252,6 +252,7 @@ def _next_revision(
         progress=Progress(),
         duplicate_of=None,
         upload_expires_at=None,
+        refresh=None,
         updated_at=now,
     )
 

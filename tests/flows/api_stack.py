@@ -21,6 +21,7 @@ from shared.ingest.tidy import tidy
 from shared.library.objects import RevisionRef
 from shared.library.purge import purge
 from shared.ports import AccountStore, Task
+from shared.refresh.flow import refresh_document
 from shared.tenancy import accounts
 from tests.flows.workbench import Workbench
 from tests.http_client import client_of
@@ -82,6 +83,10 @@ class Stack:
                 body = task.body
                 if task.path == "/purge":
                     outcomes.append(purge(self.deps, str(body["account"]), str(body["receipt"])))
+                    continue
+                if task.path == "/refresh":
+                    who, what = str(body["account"]), str(body["document"])
+                    outcomes.append(refresh_document(self.deps, who, what, int(body["window"])))
                     continue
                 ref = RevisionRef(str(body["account"]), str(body["document"]), int(body["revision"]))
                 outcomes.append(advance(self.deps, ref) if task.path == "/advance" else tidy(self.deps, ref))

@@ -236,7 +236,7 @@ def test_the_client_sends_the_file_itself(stack: Stack) -> None:
     assert read(acme, document)["bytes"] == len(HANDBOOK)
     for size, code in ((0, "empty_file"), (10 * MIB + 1, "too_large")):
         assert problem(acme.admin("POST", path, {"filename": "h.md", "size": size}))[1] == code
-    assert problem(acme.admin("POST", path, {"url": "https://example.com/"})) == (400, "invalid_request")
+    assert problem(acme.admin("POST", path, {"path": "h.md"})) == (400, "invalid_request")
 
 
 def test_a_new_version_replaces_the_old_one_when_it_is_whole(stack: Stack) -> None:

@@ -13,10 +13,11 @@ import numpy as np
 
 from shared.adapters.firestore.store import FirestoreStore
 from shared.adapters.tokens import count_tokens
+from shared.adapters.web.fetcher import WebFetcher
 from shared.domain.errors import AlmanacError
 from shared.domain.models import EmbeddingProfile, Summary, SummaryRequest
 from shared.index.cache import IndexCache
-from shared.ports import Embeddings, Objects, Task, TokenCounter
+from shared.ports import Embeddings, Fetcher, Objects, Task, TokenCounter
 from shared.settings import Settings
 from shared.tenancy.authenticate import Authenticator
 
@@ -113,6 +114,7 @@ class Workbench:
     summarizer: ScriptedSummarizer = field(default_factory=ScriptedSummarizer)
     settings: Settings = field(default_factory=Settings)
     count_tokens: TokenCounter = count_tokens
+    fetcher: Fetcher = field(default_factory=WebFetcher)
     index: IndexCache = field(default_factory=lambda: IndexCache(64 * 1024 * 1024))
     authenticator: Authenticator = field(init=False)
 

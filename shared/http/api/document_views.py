@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
-from shared.domain.knowledge import Coverage, Document, DocumentStatus, Failure, MetadataValue, SourceKind
+from shared.domain.knowledge import (
+    Coverage,
+    Document,
+    DocumentStatus,
+    Failure,
+    MetadataValue,
+    Refresh,
+    RefreshOutcome,
+    SourceKind,
+)
 from shared.http.models import View
 from shared.ports import UploadTarget
 
@@ -40,13 +50,17 @@ class CoverageView(View):
 
 
 class RefreshView(View):
-    outcome: str
+    """How the last read of the address went; `code` is the error's."""
+
+    outcome: RefreshOutcome
     at: datetime
+    code: str | None
     detail: str | None
 
 
 class DocumentView(View):
-    """`version` is the revision that readers see, null before the first one is whole."""
+    """`version` is the revision that readers see, null before the first one is whole. `last_refreshed_at` is
+    when the address was last read with success."""
 
     id: str
     knowledge_base_id: str
@@ -116,6 +130,7 @@ def document_view(document: Document) -> DocumentView:
         characters=document.characters,
         version=document.published.revision if document.published is not None else None,
         duplicate_of=document.duplicate_of,
+        **_refresh_fields(document.refresh),
         archived=document.archived,
         upload_expires_at=document.upload_expires_at,
         created_at=document.created_at,
@@ -128,6 +143,20 @@ def awaited_view(document: Document, target: UploadTarget) -> AwaitedView:
         method=target.method, url=target.url, headers=target.headers, expires_at=target.expires_at
     )
     return AwaitedView(document=document_view(document), upload=upload)
+
+
+def _refresh_fields(refresh: Refresh | None) -> dict[str, Any]:
+    if refresh is None:
+        return {}
+    last = refresh.last
+    return {
+        "refresh_interval_days": refresh.interval_days,
+        "last_refreshed_at": refresh.confirmed_at,
+        "next_refresh_at": refresh.next_at,
+        "last_refresh": None
+        if last is None
+        else RefreshView(outcome=last.outcome, at=last.at, code=last.code, detail=last.detail),
+    }
 
 
 def _error_view(failure: Failure | None) -> ErrorView | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from shared.domain.accounts import Permission
 from shared.domain.errors import InvalidRequestError
-from shared.domain.knowledge import DocumentStatus
+from shared.domain.knowledge import Document, DocumentStatus
 from shared.http.api.document_views import AwaitedView, DocumentView, awaited_view, document_view
 from shared.http.api.receipts import AcceptedView
 from shared.http.api.values import Metadata, MetadataText
@@ -20,6 +20,9 @@ from shared.library.deletes import delete_document as delete
 from shared.library.deps import LibraryDeps
 from shared.library.documents import DocumentFilter
 from shared.library.uploads import FileInfo
+from shared.refresh import addresses
+from shared.refresh.addresses import AddressInfo
+from shared.refresh.deps import AddressDeps
 
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
 
@@ -31,11 +34,24 @@ class DocumentForm(Params):
     metadata: MetadataText = Field(default_factory=dict)
 
 
-class UploadRequest(Body):
-    """For a file that the client sends to storage itself."""
+Days = Annotated[int, Field(ge=1, le=365)]
 
-    filename: str = Field(min_length=1, max_length=255)
-    size: int = Field(ge=0, description="In bytes.")
+
+class DocumentRequest(Body):
+    """Either an address to read, or a file that the client sends to storage itself."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["url"]}, {"required": ["filename", "size"]}]}
+    )
+
+    url: str | None = Field(
+        default=None, min_length=1, max_length=2_083, description="A page or file on the public web."
+    )
+    refresh_interval_days: Days | None = Field(
+        default=None, description="How often the address is read again; null: only on request."
+    )
+    filename: str | None = Field(default=None, min_length=1, max_length=255)
+    size: int | None = Field(default=None, ge=0, description="In bytes.")
     content_type: str = Field(
         default="application/octet-stream", pattern=r"^[\w.+-]+/[\w.+-]+$", max_length=100
     )
@@ -49,6 +65,9 @@ class DocumentChanges(Body):
     title: Title = Field(default_factory=unchanged)
     metadata: Metadata = Field(default_factory=unchanged)
     archived: bool = Field(default_factory=unchanged)
+    refresh_interval_days: Days | None = Field(
+        default_factory=unchanged, description="Of a document with an address; null: only on request."
+    )
 
 
 class DocumentsQuery(PageParams):
@@ -59,17 +78,13 @@ class AllDocumentsQuery(DocumentsQuery):
     knowledge_base_id: Id | None = None
 
 
-def create_document(deps: LibraryDeps, call: Call[DocumentForm | UploadRequest, NoParams]) -> Result:
+def create_document(deps: AddressDeps, call: Call[DocumentForm | DocumentRequest, NoParams]) -> Result:
     base_id = call.path["knowledge_base_id"]
-    if isinstance(call.body, UploadRequest):
-        file = FileInfo(
-            filename=call.body.filename,
-            content_type=call.body.content_type,
-            size=call.body.size,
-            title=call.body.title,
-            metadata=call.body.metadata,
-        )
-        return Reply(awaited_view(*uploads.create_upload(deps, call.caller, base_id, file)), 201)
+    if isinstance(call.body, DocumentRequest):
+        wanted = _file_or_address(call.body)
+        if isinstance(wanted, AddressInfo):
+            return document_view(addresses.create_from_address(deps, call.caller, base_id, wanted))
+        return Reply(awaited_view(*uploads.create_upload(deps, call.caller, base_id, wanted)), 201)
     file, data = _file(call.body, call.file)
     return document_view(uploads.create_from_bytes(deps, call.caller, base_id, file, data))
 
@@ -96,22 +111,60 @@ def get_document(deps: LibraryDeps, call: Call[None, NoParams]) -> DocumentView:
 
 def change_document(deps: LibraryDeps, call: Call[DocumentChanges, NoParams]) -> DocumentView:
     given = changes(call.body)
+    now = deps.clock.now()
+
+    def change(current: Document) -> Document:
+        plain = {name: value for name, value in given.items() if name != _INTERVAL}
+        changed = replace(current, **plain)
+        return addresses.change_interval(changed, given[_INTERVAL], now) if _INTERVAL in given else changed
+
     changed = documents.change_document(
         deps.store.of(call.caller.account_id),
         deps.clock,
         call.caller,
         call.path["document_id"],
-        lambda current: replace(current, **given),
+        change,
     )
     return document_view(changed)
 
 
-def retry_document(deps: LibraryDeps, call: Call[None, NoParams]) -> DocumentView:
-    return document_view(documents.retry_document(deps, call.caller, call.path["document_id"]))
+def retry_document(deps: AddressDeps, call: Call[None, NoParams]) -> DocumentView:
+    return document_view(addresses.retry(deps, call.caller, call.path["document_id"]))
+
+
+def refresh_document(deps: AddressDeps, call: Call[None, NoParams]) -> DocumentView:
+    return document_view(addresses.request_refresh(deps, call.caller, call.path["document_id"]))
 
 
 def delete_document(deps: LibraryDeps, call: Call[None, NoParams]) -> AcceptedView:
     return AcceptedView(receipt_id=delete(deps, call.caller, call.path["document_id"]).id)
+
+
+def _file_or_address(body: DocumentRequest) -> FileInfo | AddressInfo:
+    """Raises `InvalidRequestError` unless it is exactly one of them, whole."""
+    if body.url is not None:
+        if body.filename is not None or body.size is not None:
+            raise InvalidRequestError(
+                "A document has an address or a file.",
+                fields=(("url", "not together with `filename` or `size`"),),
+            )
+        return AddressInfo(body.url, body.refresh_interval_days, body.title, body.metadata)
+    if body.refresh_interval_days is not None:
+        raise InvalidRequestError(
+            "A file is not read again.", fields=((_INTERVAL, "only together with `url`"),)
+        )
+    if body.filename is None or body.size is None:
+        wanted = {"filename": body.filename, "size": body.size}
+        fields = tuple((name, "Field required") for name, value in wanted.items() if value is None)
+        names = ", ".join(name for name, _ in fields)
+        raise InvalidRequestError(f"The request's body is not valid: {names}.", fields=fields)
+    return FileInfo(
+        filename=body.filename,
+        content_type=body.content_type,
+        size=body.size,
+        title=body.title,
+        metadata=body.metadata,
+    )
 
 
 def _file(form: DocumentForm, file: UploadedFile | None) -> tuple[FileInfo, bytes]:
@@ -141,6 +194,7 @@ def _listing(
     )
 
 
+_INTERVAL = "refresh_interval_days"
 _OF_BASE, _ONE = "/v1/knowledge-bases/{knowledge_base_id}/documents", "/v1/documents/{document_id}"
 
 ROUTES: tuple[AnyRoute, ...] = (
@@ -148,10 +202,10 @@ ROUTES: tuple[AnyRoute, ...] = (
         "POST",
         _OF_BASE,
         create_document,
-        "Bring a document in, as a file or by an upload of the client's own",
+        "Bring a document in: a file, an upload of the client's own, or an address to read",
         Permission.KB_WRITE,
         form=DocumentForm,
-        body=UploadRequest,
+        body=DocumentRequest,
         response=DocumentView,
         status=202,
         also=((201, AwaitedView),),
@@ -179,7 +233,7 @@ ROUTES: tuple[AnyRoute, ...] = (
         "PATCH",
         _ONE,
         change_document,
-        "Change title, metadata or archiving of a document",
+        "Change title, metadata, archiving or refresh interval of a document",
         Permission.KB_WRITE,
         body=DocumentChanges,
         response=DocumentView,
@@ -208,6 +262,15 @@ ROUTES: tuple[AnyRoute, ...] = (
         f"{_ONE}:retry",
         retry_document,
         "Process a document again that failed",
+        Permission.KB_WRITE,
+        response=DocumentView,
+        status=202,
+    ),
+    Route(
+        "POST",
+        f"{_ONE}:refresh",
+        refresh_document,
+        "Read a document's address again now",
         Permission.KB_WRITE,
         response=DocumentView,
         status=202,
