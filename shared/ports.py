@@ -8,7 +8,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from shared.domain.accounts import Person
-from shared.domain.models import EmbeddingProfile, Prompt, Reply, Summary, SummaryRequest, TokenUse
+from shared.domain.models import (
+    EmbeddingProfile,
+    FollowUp,
+    Prompt,
+    Reply,
+    Rewritten,
+    Summary,
+    SummaryRequest,
+    TokenUse,
+)
 
 if TYPE_CHECKING:  # numpy costs a quarter of a second of every cold start that never embeds
     import numpy as np
@@ -271,6 +280,17 @@ class Summarizer(Protocol):
     def fingerprint(self) -> str: ...
 
     def summarize(self, request: SummaryRequest) -> Summary: ...
+
+
+class ConversationModel(Protocol):
+    """A quick, cheap model beside the answer. Raises `ModelUnavailableError`; there is always another way."""
+
+    @property
+    def name(self) -> str: ...
+
+    def standalone(self, follow_up: FollowUp) -> Rewritten:
+        """Within a few seconds: somebody is waiting for the answer."""
+        ...
 
 
 class AnswerModel(Protocol):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shared.ports import (
         AnswerModel,
         Clock,
+        ConversationModel,
         Embedder,
         Fetcher,
         IdTokens,
@@ -134,6 +135,19 @@ class Container:
         from shared.adapters.local.embedder import local_embedder
 
         return ExtractiveAnswers(local_embedder())
+
+    @cached_property
+    def conversation_model(self) -> ConversationModel | None:
+        """None without a key: the words of the conversation itself then have to do."""
+        if not self.settings.anthropic_api_key:
+            return None
+        from shared.adapters.anthropic_conversation import AnthropicConversation
+
+        return AnthropicConversation(
+            api_key=self.settings.anthropic_api_key,
+            base_url=self.settings.anthropic_base_url,
+            model=self.settings.summary_model,
+        )
 
     @cached_property
     def count_tokens(self) -> Callable[[str], int]:

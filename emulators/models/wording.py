@@ -15,6 +15,8 @@ _DOCUMENT = re.compile(r"<document\b([^>]*)>(.*?)</document>", re.DOTALL)
 _ID = re.compile(r'\bid=(?:"([^"]*)"|\'([^\']*)\')')
 _QUESTION = re.compile(r"<question>\s*(.*?)\s*</question>", re.DOTALL)
 _SECTION = re.compile(r"<section\b[^>]*>\n?(.*?)\n?</section>", re.DOTALL)
+_TURN = re.compile(r'<turn by="user">\n?(.*?)\n?</turn>', re.DOTALL)
+_FOLLOW_UP = re.compile(r"<follow_up>\n?(.*?)\n?</follow_up>", re.DOTALL)
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 
 _SUMMARY_WORDS = 200
@@ -37,8 +39,11 @@ class _Document:
 
 
 def reply(system: str, last_user_text: str) -> str:
-    """A summary of a `<section>`, an answer from `<reference_documents>` (or that there are none for a
-    `<question>`), or the message said back."""
+    """A `<follow_up>` with the question before it, a summary of a `<section>`, an answer from
+    `<reference_documents>` (or that there are none for a `<question>`), or the message said back."""
+    follow_up = _FOLLOW_UP.search(last_user_text)
+    if follow_up:
+        return _standalone(unescape(follow_up.group(1)), _TURN.findall(last_user_text))
     section = _SECTION.search(last_user_text)
     if section:
         return _summary(unescape(section.group(1)), short=bool(_SHORT_ENDING.search(last_user_text)))
@@ -49,6 +54,13 @@ def reply(system: str, last_user_text: str) -> str:
     if asked:
         return _answer(asked.group(1), [])
     return f"You said: {last_user_text.strip()}"
+
+
+def _standalone(question: str, asked: Sequence[str]) -> str:
+    """The question, and the one before it where it is not about the same words."""
+    before = unescape(asked[-1]) if asked else ""
+    own = _content(question)
+    return question if not before or own & _content(before) else f"{question} ({before})"
 
 
 def _summary(text: str, *, short: bool) -> str:

@@ -79,6 +79,7 @@ def assemble(deps: FilesDeps, caller: Caller, setting: Setting, ask: Ask, retrie
             (*_instructions(setting.agent), *_knowledge(store, scope)),
             files,
             narrowed=asked.narrowed,
+            searched=ask.query,
         ),
         deps.count_tokens,
     )

@@ -12,14 +12,15 @@ from shared.answer.assemble import Ask, Retriever, Setting, assemble
 from shared.answer.cite import found_by_id
 from shared.answer.files import FilePart, FilesDeps
 from shared.answer.record import Prepared, RecordDeps, Written, record_answer, record_break
-from shared.answer.threads import get_thread, history, new_thread
+from shared.answer.standalone import standalone
+from shared.answer.threads import get_thread, new_thread, recall
 from shared.answer.writer import AnswerWriter
 from shared.domain.accounts import Caller
 from shared.domain.conversation import Run, RunRequest, Thread
 from shared.domain.errors import AlmanacError, InvalidRequestError, ModelUnavailableError
 from shared.domain.ids import new_id
 from shared.domain.models import Reply, StopReason
-from shared.ports import AnswerModel
+from shared.ports import AnswerModel, ConversationModel
 from shared.retrieve.scope import Asked
 
 _DECLINED = {
@@ -33,6 +34,8 @@ class AnswerDeps(RecordDeps, FilesDeps, Protocol):
 
     @property
     def answer_model(self) -> AnswerModel: ...
+    @property
+    def conversation_model(self) -> ConversationModel | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +126,15 @@ def prepare(deps: AnswerDeps, caller: Caller, request: ChatRequest, retrieve: Re
     started = deps.clock.now()
     store = deps.store.of(caller.account_id)
     setting, thread = _setting(deps, caller, request)
+    recalled = recall(store, thread)
+    searched = standalone(deps.conversation_model, request.message, recalled)
     ask = Ask(
         request.message,
-        request.message,
+        searched.query,
         request.asked,
         request.references,
         request.files,
-        history(store, thread),
+        recalled.turns,
     )
     assembled = assemble(deps, caller, setting, ask, retrieve)
     return Prepared(
@@ -137,6 +142,7 @@ def prepare(deps: AnswerDeps, caller: Caller, request: ChatRequest, retrieve: Re
         caller=caller,
         asked=_asked(request, thread),
         thread=thread,
+        standalone=searched,
         retrieval=assembled.retrieval,
         composition=assembled.composition,
         unresolved=assembled.selection.unresolved,

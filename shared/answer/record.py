@@ -23,6 +23,7 @@ from shared.domain.conversation import (
     RunStatus,
     RunTiming,
     SectionTokens,
+    Standalone,
     Thread,
 )
 from shared.domain.errors import AlmanacError
@@ -48,6 +49,7 @@ class Prepared:
     caller: Caller
     asked: RunRequest
     thread: Thread
+    standalone: Standalone
     retrieval: Retrieval
     composition: Composition
     unresolved: tuple[Unresolved, ...]
@@ -84,7 +86,10 @@ def record_break(deps: RecordDeps, prepared: Prepared, written: Written, error: 
 def retrieval_of(prepared: Prepared) -> RunRetrieval:
     """How retrieval went, as a run keeps it."""
     found = prepared.retrieval
-    return RunRetrieval(found.status, found.query, found.covered, found.tokens, found.detail)
+    asked = prepared.standalone
+    return RunRetrieval(
+        found.status, found.query, found.covered, found.tokens, found.detail, asked.how, asked.reason
+    )
 
 
 def context_of(prepared: Prepared) -> tuple[ContextItem, ...]:
@@ -135,7 +140,9 @@ def _left_out(omitted: Omitted) -> LeftOut:
 
 def _messages(prepared: Prepared, run: Run) -> tuple[Message, Message]:
     """The thread numbers them when it takes them in."""
-    asked = Message(new_id("msg"), 0, TurnRole.USER, run.request.question, prepared.started, run.id)
+    question, query = run.request.question, prepared.standalone.query
+    searched = query if query != question else ""
+    asked = Message(new_id("msg"), 0, TurnRole.USER, question, prepared.started, run.id, searched=searched)
     answered = Message(
         new_id("msg"),
         0,

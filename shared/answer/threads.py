@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from shared.agents.spaces import get_space
 from shared.domain.accounts import Caller
 from shared.domain.conversation import Message, Run, Thread
 from shared.domain.errors import NotFoundError
 from shared.domain.ids import new_id
-from shared.domain.models import Turn
+from shared.domain.models import Turn, TurnRole
 from shared.library.documents import get_document
 from shared.ports import AccountStore, Clock, Page, Query, Transaction
 from shared.records import MESSAGES, RUNS, THREADS
@@ -99,13 +99,24 @@ def list_messages(
     return store.find(kind, Query(order_by="number", limit=limit, cursor=cursor))
 
 
-def history(store: AccountStore, thread: Thread) -> tuple[Turn, ...]:
-    """The latest turns, oldest first."""
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What an answer remembers of its thread: the latest turns, oldest first, and their questions as they
+    were searched."""
+
+    turns: tuple[Turn, ...] = ()
+    searched: tuple[str, ...] = ()
+
+
+def recall(store: AccountStore, thread: Thread) -> Recalled:
     if not thread.message_count:
-        return ()
+        return Recalled()
     kind = MESSAGES.below(THREADS, thread.id)
-    latest = store.find(kind, Query(order_by="-number", limit=_HISTORY_MESSAGES)).items
-    return tuple(Turn(message.role, message.text) for message in reversed(latest))
+    latest = store.find(kind, Query(order_by="-number", limit=_HISTORY_MESSAGES)).items[::-1]
+    return Recalled(
+        tuple(Turn(message.role, message.text) for message in latest),
+        tuple(message.searched or message.text for message in latest if message.role is TurnRole.USER),
+    )
 
 
 def get_run(store: AccountStore, caller: Caller, run_id: str) -> Run:

@@ -29,9 +29,9 @@ _NO_ROOM = "over the section's budget"
 
 @dataclass(frozen=True, slots=True)
 class ComposeRequest:
-    """`question` None composes what stands before any question. `retrieval` None means that none was asked
-    for, `narrowed` that it searched named documents alone. `history` is the whole conversation, oldest
-    first."""
+    """`question` None composes what stands before any question; `searched` is it as it was searched.
+    `retrieval` None means that none was asked for, `narrowed` that it searched named documents alone.
+    `history` is the whole conversation, oldest first."""
 
     question: str | None
     retrieval: Retrieval | None = None
@@ -39,6 +39,7 @@ class ComposeRequest:
     material: tuple[Material, ...] = ()
     files: tuple[AttachedFile, ...] = ()
     narrowed: bool = False
+    searched: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,7 @@ def compose(request: ComposeRequest, count_tokens: TokenCounter) -> Composition:
         question=request.question or "",
         references=references,
         covered=request.retrieval.covered if request.retrieval is not None else False,
+        searched=request.searched,
     )
     tokens = sum(map(count_tokens, (system, *(turn.text for turn in history), user)))
     return Composition(prompt, tuple(parts.sections), tuple(parts.omitted), tokens)

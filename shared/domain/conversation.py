@@ -54,7 +54,7 @@ class Thread:
 @dataclass(frozen=True, slots=True)
 class Message:
     """One turn of a thread; `number` counts from 0. `document_ids` are the documents that it quotes, by which
-    a delete finds it."""
+    a delete finds it. `searched` is a question as it was searched, where that is not its text."""
 
     id: str
     number: int
@@ -64,6 +64,7 @@ class Message:
     run_id: str
     citations: tuple[Citation, ...] = ()
     document_ids: tuple[str, ...] = ()
+    searched: str = ""
 
 
 class RunStatus(StrEnum):
@@ -104,15 +105,37 @@ class ContextItem:
     is_summary: bool = False
 
 
+class Rewriting(StrEnum):
+    """How the query of a question came about: it is the question, or the subject of the question before was
+    carried over, or a model wrote it."""
+
+    AS_ASKED = "as_asked"
+    CARRIED = "carried"
+    MODEL = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Standalone:
+    """A question as it is searched; `reason` is for people."""
+
+    query: str
+    how: Rewriting = Rewriting.AS_ASKED
+    reason: str = "the question stands alone"
+    use: TokenUse = field(default_factory=TokenUse)
+
+
 @dataclass(frozen=True, slots=True)
 class RunRetrieval:
-    """How retrieval went for a run; `detail` says what failed."""
+    """How retrieval went for a run; `detail` says what failed. `rewriting` and `reason` tell how `query` came
+    about."""
 
     status: RetrievalStatus
     query: str
     covered: bool
     tokens: int
     detail: str | None = None
+    rewriting: Rewriting = Rewriting.AS_ASKED
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,11 +74,28 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
+class FollowUp:
+    """A question that may lean on what was said before it: the latest turns, oldest first."""
+
+    question: str
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """The question as one that can be understood alone."""
+
+    text: str
+    use: TokenUse = field(default_factory=TokenUse)
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """Everything that one answer call sends. `system` and `user` are the exact texts; the structured parts
     (`question`, `references`, `covered`) are what they were made from, for answerers that need no prose.
 
-    `covered` says whether retrieval judged that the references answer the question.
+    `covered` says whether retrieval judged that the references answer the question. `searched` is the
+    question as it was searched, where that is not its own words.
     """
 
     system: str
@@ -88,6 +105,7 @@ class Prompt:
     references: tuple[Reference, ...] = ()
     covered: bool = True
     max_output_tokens: int = 2048
+    searched: str = ""
 
 
 class StopReason(StrEnum):

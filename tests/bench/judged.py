@@ -88,8 +88,9 @@ class Judged:
         return {passage.id: passage.text for passage in self.passages}
 
 
-def load(name: str, embedder: Embedder | None = None) -> Judged:
-    """Raises `FileNotFoundError` where the sets are not beside the checkout."""
+def load(name: str, embedder: Embedder | None = None, files: Collection[str] | None = None) -> Judged:
+    """`files` narrows the passages to those of some files. Raises `FileNotFoundError` where the sets are not
+    beside the checkout."""
     embedder = embedder or local_embedder()
     asked, held = _BORROWED.get(name, (name, name))
     relevant: dict[str, dict[str, int]] = defaultdict(dict)
@@ -97,18 +98,25 @@ def load(name: str, embedder: Embedder | None = None) -> Judged:
         question, passage, grade = line.split("\t")
         if int(grade) > 0:
             relevant[question][passage] = int(grade)
-    questions, passages = _texts(asked, "queries"), _texts(held, "corpus")
+    passages = [
+        text for text in _texts(held, "corpus") if files is None or text.id.rpartition("#")[0] in files
+    ]
     return Judged(
         name,
-        questions,
+        questions(asked),
         passages,
         relevant,
-        _vectors(embedder, f"{asked}-queries", [q.text for q in questions], as_query=True),
+        _vectors(embedder, f"{asked}-queries", [q.text for q in questions(asked)], as_query=True),
         _vectors(
             embedder, f"{held}-corpus", [f"{p.heading}\n{p.text}".strip() for p in passages], as_query=False
         ),
         embedder.profile.fingerprint,
     )
+
+
+def questions(name: str) -> list[Text]:
+    """The questions of a set."""
+    return _texts(name, "queries")
 
 
 def _texts(name: str, kind: str) -> list[Text]:

@@ -12,7 +12,7 @@ from shared.adapters.gateway import Gateway
 from shared.domain.models import Prompt, Reply, TokenUse
 from shared.http.app import HttpApp
 from shared.http.chat.routes import ROUTES
-from shared.ports import AnswerModel
+from shared.ports import AnswerModel, ConversationModel
 from tests.flows.api_stack import Api, Stack, Tenant, created, stack_on
 from tests.flows.workbench import Workbench
 from tests.http_client import client_of
@@ -54,6 +54,7 @@ class ScriptedAnswers:
 @dataclass
 class ChatBench(Workbench):
     answer_model: AnswerModel = field(default_factory=ScriptedAnswers)
+    conversation_model: ConversationModel | None = None
 
 
 @dataclass(frozen=True)

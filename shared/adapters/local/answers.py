@@ -67,12 +67,13 @@ class ExtractiveAnswers:
 
     def answer(self, prompt: Prompt) -> Reply:
         language = _language(prompt.question)
+        asked = prompt.searched or prompt.question
         candidates = _candidates(prompt.references) if prompt.covered else []
         if not candidates:
             return Reply(_NOT_COVERED[language], TokenUse(self.name))
-        shortlist, lexical = _shortlist(prompt.question, candidates)
+        shortlist, lexical = _shortlist(asked, candidates)
         embedded = self._embedder.passages([candidate.context for candidate in shortlist])
-        question = self._embedder.query(prompt.question)
+        question = self._embedder.query(asked)
         meaning = embedded.vectors @ question.vectors[0]
         chosen = _choose(shortlist, _scores(meaning, lexical))
         use = TokenUse(self.name, embedded.use.input + question.use.input, 0)

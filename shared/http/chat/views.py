@@ -8,7 +8,7 @@ from typing import Any, Self
 from pydantic import ConfigDict, Field
 
 from shared.answer.standing import Cited, Standing
-from shared.domain.conversation import Message, Run, RunStatus
+from shared.domain.conversation import Message, Rewriting, Run, RunStatus
 from shared.domain.models import StopReason, TurnRole
 from shared.domain.retrieval import RetrievalStatus
 from shared.http.models import View
@@ -68,10 +68,14 @@ class UsageView(_Mirror):
 
 
 class SearchedView(_Mirror):
-    """How the search for an answer went. `covered` is the judgement whether it found what was asked."""
+    """How the search for an answer went. `query` is what was searched: the question, or for one that leans on
+    the conversation what `rewriting` made of it, for `reason`. `covered` is the judgement whether the search
+    found what was asked."""
 
     status: RetrievalStatus
     query: str
+    rewriting: Rewriting
+    reason: str
     covered: bool
     tokens: int
     detail: str | None
