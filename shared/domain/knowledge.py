@@ -209,13 +209,17 @@ class Document:
     duplicate_of: str | None = None
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
     archived: bool = False
+    effective_from: datetime | None = None
+    effective_to: datetime | None = None
+    supersedes: str | None = None
+    superseded_by: str | None = None
     upload_expires_at: datetime | None = None
     refresh: Refresh | None = None
 
     @property
     def live(self) -> bool:
-        """Whether passages of its published revision may be shown."""
-        return self.published is not None and self.status is not DocumentStatus.DELETING and not self.archived
+        """Whether there is a published revision that may be shown."""
+        return self.published is not None and self.status is not DocumentStatus.DELETING
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
 
 from shared.domain.errors import TransientError
-from shared.domain.knowledge import Document, DocumentStatus
+from shared.domain.knowledge import Document
+from shared.domain.validity import is_future, is_past
 from shared.index.cache import IndexCache, ScopeItem
 from shared.index.search import Found, Hit
 from shared.index.terms import QueryTerm, query_terms
@@ -23,13 +25,15 @@ _RELOADS = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """`vector` is float32 of length 1, made by the model that `fingerprint` names; None: by words only."""
+    """`vector` is float32 of length 1, made by the model that `fingerprint` names; None: by words only. `at`
+    is the time whose knowledge is asked for; with `past` what was in effect before is found as well."""
 
     text: str
     vector: npt.NDArray[np.float32] | None
     fingerprint: str
     limit: int
-    archived: bool = False
+    at: datetime
+    past: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +51,10 @@ def search(
     """Searches the scope, whose knowledge bases were read after the question came.
 
     Nothing published before then is missed, nothing deleted before then is shown: a hit of a document that is
-    deleted or (unless asked for) archived gives way to the next best, and a hit of a revision that has been
-    replaced makes the index be read again. What changes while the question runs may be seen or not. Raises
-    `TransientError` when the store fails or revisions follow one another faster than they can be read.
+    deleted, not in effect yet or (unless asked for) of the past gives way to the next best, and a hit of a
+    revision that has been replaced makes the index be read again. What changes while the question runs may be
+    seen or not. Raises `TransientError` when the store fails or revisions follow one another faster than they
+    can be read.
     """
     excluded: set[str] = set()
     reloads = 0
@@ -64,9 +69,8 @@ def search(
             exclude=excluded,
         )
         documents = store.get_many(DOCUMENTS, list({hit.document_id: None for hit in found.hits}))
-        states = [
-            _state(hit, documents.get(hit.document_id), archived=question.archived) for hit in found.hits
-        ]
+        in_effect = _in_effect(store, documents, question)
+        states = [_state(hit, documents, in_effect) for hit in found.hits]
         if _State.STALE in states:
             reloads += 1
             if reloads > _RELOADS:
@@ -86,12 +90,27 @@ class _State(Enum):
     STALE = "stale"
 
 
-def _state(hit: Hit, document: Document | None, *, archived: bool) -> _State:
-    if document is None or document.published is None or document.status is DocumentStatus.DELETING:
+def _in_effect(store: AccountStore, documents: Mapping[str, Document], question: Question) -> frozenset[str]:
+    """Which of the documents count for the question."""
+    newer = {d.superseded_by: None for d in documents.values() if d.superseded_by is not None}
+    successors = store.get_many(DOCUMENTS, list(newer)) if newer and not question.past else {}
+    return frozenset(
+        document.id
+        for document in documents.values()
+        if not is_future(document, question.at)
+        and (
+            question.past or not is_past(document, successors.get(document.superseded_by or ""), question.at)
+        )
+    )
+
+
+def _state(hit: Hit, documents: Mapping[str, Document], in_effect: frozenset[str]) -> _State:
+    document = documents.get(hit.document_id)
+    if document is None or document.published is None or not document.live:
         return _State.GONE
     if document.published.revision != hit.revision:
         return _State.STALE
-    return _State.GONE if document.archived and not archived else _State.CURRENT
+    return _State.CURRENT if document.id in in_effect else _State.GONE
 
 
 def _read_again(store: AccountStore, items: Sequence[ScopeItem]) -> list[ScopeItem]:

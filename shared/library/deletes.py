@@ -20,10 +20,10 @@ from shared.domain.knowledge import (
     SubjectKind,
 )
 from shared.library.deps import LibraryDeps
-from shared.library.documents import reachable_document
 from shared.library.knowledge_bases import reachable
 from shared.library.names import claim_id
 from shared.library.objects import RevisionRef
+from shared.library.reach import reachable_document
 from shared.ports import AccountStore, Task, Transaction
 from shared.records import DOCUMENTS, KNOWLEDGE_BASE_NAMES, KNOWLEDGE_BASES, RECEIPTS
 from shared.tenancy.authorize import not_found, require_reach

@@ -6,16 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from shared.domain.accounts import Caller
-from shared.domain.errors import ConflictError, NotFoundError
-from shared.domain.knowledge import Document, DocumentStatus, KnowledgeBase
+from shared.domain.errors import ConflictError
+from shared.domain.knowledge import Document, DocumentStatus
 from shared.library.contents import advance_task, start_over
 from shared.library.deps import LibraryDeps
-from shared.library.knowledge_bases import get_knowledge_base, reachable
+from shared.library.knowledge_bases import get_knowledge_base
 from shared.library.objects import RevisionRef
 from shared.library.paging import visible_page
+from shared.library.reach import get_in_transaction, reachable_document
+from shared.library.succession import put_validity
 from shared.ports import AccountStore, Clock, Page, Query, Transaction
 from shared.records import DOCUMENTS, KNOWLEDGE_BASES
-from shared.tenancy.authorize import not_found
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,35 +25,11 @@ class DocumentFilter:
     knowledge_base_id: str | None = None
 
 
-def reachable_document(
-    caller: Caller, found: Document | None, knowledge_base: KnowledgeBase | None, document_id: str
-) -> Document:
-    """What was read under this id, if the caller may know of it. Raises `NotFoundError` otherwise."""
-    what = f"document {document_id}"
-    if found is None:
-        raise not_found(what)
-    try:
-        reachable(caller, knowledge_base, found.knowledge_base_id)
-    except NotFoundError as error:  # it must not tell which knowledge base the document is in
-        raise not_found(what) from error
-    return found
-
-
 def get_document(store: AccountStore, caller: Caller, document_id: str) -> Document:
     """Raises `NotFoundError` for what is absent or in a knowledge base that the caller may not see."""
     found = store.get(DOCUMENTS, document_id)
     knowledge_base = store.get(KNOWLEDGE_BASES, found.knowledge_base_id) if found is not None else None
     return reachable_document(caller, found, knowledge_base, document_id)
-
-
-def get_in_transaction(tx: Transaction, caller: Caller, document_id: str) -> Document:
-    """`get_document` as part of a transaction; what is being deleted cannot be changed any more."""
-    found = tx.get(DOCUMENTS, document_id)
-    knowledge_base = tx.get(KNOWLEDGE_BASES, found.knowledge_base_id) if found is not None else None
-    document = reachable_document(caller, found, knowledge_base, document_id)
-    if document.status is DocumentStatus.DELETING:
-        raise ConflictError(f"Document {document_id} is being deleted.", hint="Upload it again.")
-    return document
 
 
 def list_documents(
@@ -87,11 +64,13 @@ def change_document(
     document_id: str,
     change: Callable[[Document], Document],
 ) -> Document:
-    """Applies `change` to title or metadata. Raises `NotFoundError`, `ConflictError` while it is deleted."""
+    """Applies `change` to what callers may change. Raises `NotFoundError`, `ConflictError` while it is
+    deleted, and what `put_validity` raises."""
 
     def body(tx: Transaction) -> Document:
-        changed = replace(change(get_in_transaction(tx, caller, document_id)), updated_at=clock.now())
-        tx.put(DOCUMENTS, changed)
+        before = get_in_transaction(tx, caller, document_id)
+        changed = replace(change(before), updated_at=clock.now())
+        put_validity(tx, caller, before, changed)
         return changed
 
     return store.transact(body)

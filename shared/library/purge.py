@@ -20,6 +20,7 @@ from shared.library.deletes import counted, enqueue_purge, passages_of, tombston
 from shared.library.deps import LibraryDeps
 from shared.library.forget import forget_document
 from shared.library.objects import prefix
+from shared.library.succession import unlink
 from shared.ports import AccountStore, Kind, Query, Transaction
 from shared.records import CHUNKS, DOCUMENTS, KNOWLEDGE_BASES, OUTLINES, PAID, RECEIPTS, RECORDS
 
@@ -133,9 +134,16 @@ def _remove_document(cascade: _Cascade, document: Document) -> None:
         release_content(cascade.deps, cascade.account_id, document.id)
     else:  # its copies go as well
         drop_claims(cascade.store, document.id)
+    cascade.store.transact(partial(_unlink, document_id=document.id))
     cascade.store.transact(
         partial(_delete_batch, cascade=cascade, kind=DOCUMENTS, ids=[document.id], counted_as="documents")
     )
+
+
+def _unlink(tx: Transaction, *, document_id: str) -> None:
+    document = tx.get(DOCUMENTS, document_id)
+    if document is not None:
+        unlink(tx, document)
 
 
 def _delete_objects(cascade: _Cascade, start: str) -> None:

@@ -31,9 +31,9 @@ from shared.domain.knowledge import (
 )
 from shared.library.contents import holder_of
 from shared.library.deps import LibraryDeps
-from shared.library.documents import get_in_transaction
 from shared.library.knowledge_bases import get_knowledge_base, reachable
 from shared.library.objects import RevisionRef, source_name
+from shared.library.reach import get_in_transaction
 from shared.ports import AccountStore, Query, Transaction, UploadTarget
 from shared.records import DOCUMENTS, KNOWLEDGE_BASES
 from shared.tenancy.plans import limits, require_retrieval, require_room

@@ -13,7 +13,7 @@ from shared.domain.retrieval import Dropped, Retrieval, RetrievalStatus, Retriev
 from shared.domain.text import StoredChunk
 from shared.index.cache import IndexCache, ScopeItem
 from shared.index.resolve import Question, Resolved, search
-from shared.ports import AccountStore, Embedder, Store, TokenCounter
+from shared.ports import AccountStore, Clock, Embedder, Store, TokenCounter
 from shared.records import CHUNKS
 from shared.retrieve.evidence import judge
 from shared.retrieve.fallback import best_summaries
@@ -37,6 +37,8 @@ class RetrieveDeps(Protocol):
     def store(self) -> Store: ...
     @property
     def index(self) -> IndexCache: ...
+    @property
+    def clock(self) -> Clock: ...
     @property
     def embedder(self) -> Embedder: ...
     @property
@@ -82,7 +84,12 @@ def _find(deps: RetrieveDeps, store: AccountStore, scope: Scope, request: Retrie
     profile = deps.embedder.profile
     vector = deps.embedder.query(request.query).vectors[0]
     question = Question(
-        request.query, vector, profile.fingerprint, _CANDIDATES, archived=request.include_archived
+        request.query,
+        vector,
+        profile.fingerprint,
+        _CANDIDATES,
+        at=deps.clock.now(),
+        past=request.include_archived,
     )
     items = [ScopeItem(scope.knowledge_bases[e.knowledge_base_id], e.document_ids) for e in scope.entries]
     for _ in range(_TRIES):

@@ -157,7 +157,7 @@ def ask(
     """Reads the knowledge bases, as every question does first, and searches them."""
     bases = store.get_many(KNOWLEDGE_BASES, knowledge_base_ids or ("kb",))
     items = [ScopeItem(base, only) for base in bases.values() if not base.deleting]
-    return search(cache, store, items, Question(text, unit([1.0, 1.0]), FINGERPRINT, 100))
+    return search(cache, store, items, Question(text, unit([1.0, 1.0]), FINGERPRINT, 100, CLOCK.now()))
 
 
 def shown(resolved: Resolved) -> set[str]:

@@ -238,7 +238,7 @@ class Story:
         start = next(self._moments)
         base = self.store.get_many(KNOWLEDGE_BASES, ["kb"])["kb"]
         items = [] if base.department_ids else [ScopeItem(base)]
-        question = Question("alpha", unit([1.0, 1.0]), FINGERPRINT, 50)
+        question = Question("alpha", unit([1.0, 1.0]), FINGERPRINT, 50, CLOCK.now())
         hits = search(self.caches[instance], self.store, items, question).found.hits
         shown = [hit.passage_id for hit in hits]
         if len(set(shown)) < len(shown):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -12,7 +13,7 @@ from shared.domain.knowledge import DocumentStatus
 from shared.index.cache import IndexCache, ScopeItem
 from shared.index.resolve import Question, Resolved, search
 from shared.records import DOCUMENTS, KNOWLEDGE_BASES
-from tests.flows.index_library import add_knowledge_base, put_in, shown
+from tests.flows.index_library import CLOCK, add_knowledge_base, put_in, shown
 from tests.unit.index_passages import FINGERPRINT, unit
 
 
@@ -32,9 +33,11 @@ def ask(
     records: FirestoreAccountStore,
     items: list[ScopeItem],
     limit: int = 10,
-    **options: bool,
+    *,
+    past: bool = False,
 ) -> Resolved:
-    return search(cache, records, items, Question("alpha", unit([1.0, 1.0]), FINGERPRINT, limit, **options))
+    question = Question("alpha", unit([1.0, 1.0]), FINGERPRINT, limit, CLOCK.now(), past)
+    return search(cache, records, items, question)
 
 
 def change(records: FirestoreAccountStore, name: str, **values: object) -> None:
@@ -66,7 +69,25 @@ def test_archived_documents_are_found_when_asked_for(records: FirestoreAccountSt
     change(records, "doc-1", archived=True)
     cache = IndexCache(1 << 24)
     assert shown(ask(cache, records, scope(records))) == {"doc-2/1/0"}
-    assert shown(ask(cache, records, scope(records), archived=True)) == {"doc-1/1/0", "doc-2/1/0"}
+    assert shown(ask(cache, records, scope(records), past=True)) == {"doc-1/1/0", "doc-2/1/0"}
+
+
+def test_what_is_not_in_effect_is_found_when_the_past_is_asked_for(records: FirestoreAccountStore) -> None:
+    now, day = CLOCK.now(), timedelta(days=1)
+    for n in range(6):
+        put_in(records, f"doc-{n}")
+    change(records, "doc-0", effective_from=now, effective_to=now + day)
+    change(records, "doc-1", effective_to=now)
+    change(records, "doc-2", effective_from=now + day)
+    change(records, "doc-3", superseded_by="doc-0")
+    change(records, "doc-4", superseded_by="doc-2")
+    change(records, "doc-5", superseded_by="doc-that-is-gone")
+    cache = IndexCache(1 << 24)
+    current = {f"doc-{n}/1/0" for n in (0, 4, 5)}
+    assert shown(ask(cache, records, scope(records))) == current
+    assert shown(ask(cache, records, scope(records), past=True)) == current | {"doc-1/1/0", "doc-3/1/0"}
+    change(records, "doc-0", status=DocumentStatus.DELETING)
+    assert "doc-3/1/0" in shown(ask(cache, records, scope(records)))
 
 
 def test_a_revision_that_is_replaced_meanwhile_is_searched_again(records: FirestoreAccountStore) -> None:

@@ -84,9 +84,10 @@ class DocumentView(View):
     next_refresh_at: datetime | None = None
     last_refresh: RefreshView | None = None
     archived: bool
-    effective_from: datetime | None = None
-    effective_to: datetime | None = None
-    supersedes: str | None = None
+    effective_from: datetime | None
+    effective_to: datetime | None
+    supersedes: str | None
+    superseded_by: str | None
     upload_expires_at: datetime | None
     created_at: datetime
     updated_at: datetime
@@ -132,6 +133,10 @@ def document_view(document: Document) -> DocumentView:
         duplicate_of=document.duplicate_of,
         **_refresh_fields(document.refresh),
         archived=document.archived,
+        effective_from=document.effective_from,
+        effective_to=document.effective_to,
+        supersedes=document.supersedes,
+        superseded_by=document.superseded_by,
         upload_expires_at=document.upload_expires_at,
         created_at=document.created_at,
         updated_at=document.updated_at,

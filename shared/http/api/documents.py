@@ -12,7 +12,7 @@ from shared.domain.errors import InvalidRequestError
 from shared.domain.knowledge import Document, DocumentStatus
 from shared.http.api.document_views import AwaitedView, DocumentView, awaited_view, document_view
 from shared.http.api.receipts import AcceptedView
-from shared.http.api.values import Metadata, MetadataText
+from shared.http.api.values import Instant, Metadata, MetadataText
 from shared.http.models import Body, Id, Listing, NoParams, PageParams, Params, changes, unchanged
 from shared.http.routes import AnyRoute, Call, Reply, Result, Route, UploadedFile
 from shared.library import documents, uploads
@@ -67,6 +67,16 @@ class DocumentChanges(Body):
     archived: bool = Field(default_factory=unchanged)
     refresh_interval_days: Days | None = Field(
         default_factory=unchanged, description="Of a document with an address; null: only on request."
+    )
+    effective_from: Instant | None = Field(
+        default_factory=unchanged, description="Not found before; null: from the start."
+    )
+    effective_to: Instant | None = Field(
+        default_factory=unchanged, description="From then on found by questions about the past only."
+    )
+    supersedes: Id | None = Field(
+        default_factory=unchanged,
+        description="The document of the same knowledge base that this one replaces, once it is in effect.",
     )
 
 

@@ -1,13 +1,17 @@
-"""Metadata and form values as they come in: flat, typed, bounded."""
+"""Metadata, times and form values as they come in: flat, typed, bounded."""
 
 from __future__ import annotations
 
 import json
+from datetime import UTC
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, StringConstraints
 
 _INT64 = 2**63
+
+# A time with its zone, shown and kept in UTC.
+Instant = Annotated[AwareDatetime, AfterValidator(lambda given: given.astimezone(UTC))]
 
 
 def _not_reserved(name: str) -> str:
