@@ -21,7 +21,8 @@ from shared.domain.knowledge import (
     SourceKind,
 )
 from shared.domain.web_url import parse_url
-from shared.library.documents import get_in_transaction, retry_document
+from shared.library.documents import retry_document
+from shared.library.reach import get_in_transaction
 from shared.library.uploads import keep_new, require_place
 from shared.ports import Task, TaskQueue, Transaction
 from shared.records import DOCUMENTS
