@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.locked
+FIREBASE := tests/firebase
 
-.PHONY: setup demo up test lint clean
+.PHONY: setup demo up test test-firebase firebase-suite lint clean
 
 setup: $(STAMP)
 
@@ -29,5 +30,19 @@ lint: setup
 test: setup
 	$(BIN)/python -m pytest
 
+# The official Auth emulator in front of the embedded stack: real sign-ups, real ID tokens.
+test-firebase:
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory firebase-suite; \
+	else echo "Skipped: the official Firebase emulators come from npm, which is not installed."; fi
+
+firebase-suite: setup $(FIREBASE)/node_modules/.package-lock.json
+	$(FIREBASE)/node_modules/.bin/firebase emulators:exec --config firebase.json --project demo-almanac --only auth \
+	  '$(BIN)/python -m pytest $(FIREBASE)'
+
+# None of its packages' own install steps is needed; some download.
+$(FIREBASE)/node_modules/.package-lock.json: $(FIREBASE)/package-lock.json
+	npm ci --prefix $(FIREBASE) --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(FIREBASE)/node_modules .mypy_cache .ruff_cache

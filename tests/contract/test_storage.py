@@ -140,6 +140,7 @@ def test_a_signature_covers_type_size_and_that_nothing_is_replaced(
     }
     (tmp_path / "key.json").write_text(json.dumps(account))
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "key.json"))
+    monkeypatch.delenv("STORAGE_EMULATOR_HOST", raising=False)
     expires = datetime.now(UTC) + timedelta(minutes=10)
     client = connect(PROJECT)
     target = GcsObjects(client, UPLOADS).sign_upload(
