@@ -26,6 +26,7 @@ CHAT_PREFIXES = (
     "/v1/recipes",
     "/v1/workflows",
     "/v1/runs",
+    "/mcp",
 )
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 # A request waits this long for an instance to start, as the platform lets it.

@@ -10,6 +10,7 @@ from shared.context.material import AttachedFile, render_file
 from shared.context.sections import BUDGETS, SectionKind
 from shared.domain.accounts import Caller
 from shared.domain.errors import TextTooLargeError
+from shared.domain.knowledge import Document
 from shared.ingest.extract.serialize import load_extraction
 from shared.library.documents import get_document
 from shared.library.knowledge_bases import get_knowledge_base
@@ -49,9 +50,7 @@ def read_files(deps: FilesDeps, caller: Caller, parts: Sequence[FilePart]) -> tu
     files: list[AttachedFile] = []
     total = 0
     for part in parts:
-        file = (
-            AttachedFile(part.name, part.text) if part.document_id is None else _document(deps, caller, part)
-        )
+        file = _file(deps, caller, part)
         tokens = deps.count_tokens(render_file(file))
         total += tokens
         if total > limit:
@@ -63,11 +62,19 @@ def read_files(deps: FilesDeps, caller: Caller, parts: Sequence[FilePart]) -> tu
     return tuple(files)
 
 
-def _document(deps: FilesDeps, caller: Caller, part: FilePart) -> AttachedFile:
+def document_text(deps: FilesDeps, caller: Caller, document_id: str) -> tuple[Document, str]:
+    """A document with its whole text. Raises `NotFoundError` for one that the caller may not see, that has no
+    text yet, or whose knowledge base is not active."""
     store = deps.store.of(caller.account_id)
-    document = get_document(store, caller, part.document_id or "")
+    document = get_document(store, caller, document_id)
     if not get_knowledge_base(store, caller, document.knowledge_base_id).active:
         raise not_found(f"document {document.id}")
     ref = RevisionRef(caller.account_id, document.id, require_published(document).revision)
-    text = load_extraction(deps.derived.read(text_name(ref))).markdown
+    return document, load_extraction(deps.derived.read(text_name(ref))).markdown
+
+
+def _file(deps: FilesDeps, caller: Caller, part: FilePart) -> AttachedFile:
+    if part.document_id is None:
+        return AttachedFile(part.name, part.text)
+    document, text = document_text(deps, caller, part.document_id)
     return AttachedFile(document.title, text, document.id)

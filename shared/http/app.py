@@ -17,8 +17,8 @@ from shared.domain.ids import is_id, new_id
 from shared.http import idempotency, problems
 from shared.http.callers import ACCOUNT_HEADER, acting_as
 from shared.http.models import ActingAs
-from shared.http.parse import parse_body, parse_query
-from shared.http.routes import AnyRoute, Call, Reply, Result, Router, UploadedFile
+from shared.http.parse import parse_body, parse_query, read_raw
+from shared.http.routes import AnyRoute, Call, RawRequest, Reply, Result, Router, UploadedFile
 from shared.logs import add_to_log_context, configure, log_context
 from shared.ports import Clock, Store
 from shared.tenancy.authenticate import Authenticator
@@ -42,6 +42,7 @@ class _Parsed:
     query: BaseModel
     body: BaseModel | None
     file: UploadedFile | None
+    raw: RawRequest | None
 
 
 class HttpApp(Generic[S]):
@@ -118,7 +119,7 @@ class HttpApp(Generic[S]):
         if caller is not None and acting is not None:
             caller = act_as(caller, acting.user_id, acting.department_ids)
             require(caller, route.permission)
-        return _Parsed(route, path, caller, acting, query, body, file)
+        return _Parsed(route, path, caller, acting, query, body, file, read_raw(route, request))
 
     def _run(self, parsed: _Parsed, request: Request, request_id: str) -> Response:
         def run() -> Response:
@@ -166,7 +167,7 @@ class HttpApp(Generic[S]):
 
 
 def _call(parsed: _Parsed, request_id: str) -> Call[Any, Any]:
-    return Call(parsed.caller, parsed.path, parsed.body, parsed.query, request_id, parsed.file)
+    return Call(parsed.caller, parsed.path, parsed.body, parsed.query, request_id, parsed.file, parsed.raw)
 
 
 def render(result: Result, status: int) -> Response:
@@ -185,6 +186,8 @@ def _fingerprint(parsed: _Parsed, request: Request) -> str:
     file = parsed.file
     acting = parsed.acting_as.model_dump_json() if parsed.acting_as is not None else ""
     parts = [request.path, parsed.query.model_dump_json(), body, acting]
+    if parsed.raw is not None:
+        return idempotency.fingerprint(*(part.encode() for part in parts), parsed.raw.data)
     if file is not None:
         return idempotency.fingerprint(*(part.encode() for part in parts), file.filename.encode(), file.data)
     return idempotency.fingerprint(*(part.encode() for part in parts))

@@ -14,7 +14,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from shared.domain.errors import BodyTooLargeError, InvalidRequestError, TooLargeError
 from shared.http.models import Body
 from shared.http.problems import invalid
-from shared.http.routes import MIB, AnyRoute, UploadedFile
+from shared.http.routes import MIB, AnyRoute, RawRequest, UploadedFile
 
 # Cloud Run takes no larger request, so a file over its own limit still arrives and gets its own error.
 _MULTIPART_LIMIT = 32 * MIB
@@ -36,7 +36,7 @@ def parse_query(route: AnyRoute, request: Request) -> BaseModel:
 def parse_body(route: AnyRoute, request: Request) -> tuple[BaseModel | None, UploadedFile | None]:
     """The body or form model, and the file of a multipart body. Raises `InvalidRequestError`, and
     `BodyTooLargeError` or `TooLargeError` when there is more than the route takes."""
-    if not route.writes:
+    if not route.writes or route.raw:
         return None, None
     multipart = request.mimetype == "multipart/form-data"
     limit = _MULTIPART_LIMIT if multipart and route.form is not None else route.max_body
@@ -53,6 +53,21 @@ def parse_body(route: AnyRoute, request: Request) -> tuple[BaseModel | None, Upl
         raise BodyTooLargeError(f"The request's body is over {limit} bytes.") from error
     except HTTPException as error:
         raise InvalidRequestError("The request's body could not be read.") from error
+
+
+def read_raw(route: AnyRoute, request: Request) -> RawRequest | None:
+    """The request as it came in, where the route reads it itself. Raises `BodyTooLargeError`."""
+    if not route.raw:
+        return None
+    request.max_content_length = route.max_body
+    try:
+        data = request.get_data(cache=True, parse_form_data=False)
+    except RequestEntityTooLarge as error:
+        _drain(request)
+        raise BodyTooLargeError(f"The request's body is over {route.max_body} bytes.") from error
+    except HTTPException as error:
+        raise InvalidRequestError("The request's body could not be read.") from error
+    return RawRequest(tuple(request.headers.items()), data)
 
 
 def _parse_json(route: AnyRoute, request: Request) -> BaseModel | None:

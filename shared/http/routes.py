@@ -37,8 +37,17 @@ class UploadedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class RawRequest:
+    """A request as it came in, for a route that speaks a protocol of its own."""
+
+    headers: tuple[tuple[str, str], ...]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Call(Generic[B_co, Q_co]):
-    """One request, parsed. `path` holds the ids of the path; `body` is the route's body or form model."""
+    """One request, parsed. `path` holds the ids of the path; `body` is the route's body or form model. `raw`
+    is there for routes that say so."""
 
     verified: Caller | None
     path: Mapping[str, str]
@@ -46,6 +55,7 @@ class Call(Generic[B_co, Q_co]):
     query: Q_co
     request_id: str
     file: UploadedFile | None = None
+    raw: RawRequest | None = None
 
     @property
     def caller(self) -> Caller:
@@ -75,7 +85,8 @@ class Route(Generic[S, B, Q]):
     `permission` None asks only for a verified caller, `public` not even that. `body` is the model of a JSON
     body, `form` of a multipart one with a file; a route may take either. `response` documents the answer of
     `status`, `also` those of other statuses; `media_type` is that of the answer. `secret` marks an answer
-    that is not kept for repeats; `again` then answers a repeat from what the first call made, whose id is in
+    that is not kept for repeats; with `raw` the handler reads the body, which is described by `body` but not
+    parsed; `again` then answers a repeat from what the first call made, whose id is in
     the call's path as `made`.
     """
 
@@ -93,6 +104,7 @@ class Route(Generic[S, B, Q]):
     also: tuple[tuple[int, type[BaseModel]], ...] = ()
     media_type: str = "application/json"
     secret: bool = False
+    raw: bool = False
     again: Handler[S, B, Q] | None = None
     max_body: int = 2 * MIB
     max_file: int = 10 * MIB

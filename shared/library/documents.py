@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from shared.domain.accounts import Caller
 from shared.domain.errors import ConflictError
+from shared.domain.ids import is_id
 from shared.domain.knowledge import Document, DocumentStatus
 from shared.library.contents import advance_task, start_over
 from shared.library.deps import LibraryDeps
@@ -27,7 +28,7 @@ class DocumentFilter:
 
 def get_document(store: AccountStore, caller: Caller, document_id: str) -> Document:
     """Raises `NotFoundError` for what is absent or in a knowledge base that the caller may not see."""
-    found = store.get(DOCUMENTS, document_id)
+    found = store.get(DOCUMENTS, document_id) if is_id(document_id) else None
     knowledge_base = store.get(KNOWLEDGE_BASES, found.knowledge_base_id) if found is not None else None
     return reachable_document(caller, found, knowledge_base, document_id)
 

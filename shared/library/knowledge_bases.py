@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from shared.domain.accounts import Caller
 from shared.domain.errors import ConflictError
-from shared.domain.ids import new_id
+from shared.domain.ids import is_id, new_id
 from shared.domain.knowledge import KnowledgeBase, KnowledgeBaseType, NameClaim
 from shared.library.inline import require_inline_room
 from shared.library.names import claim_id, clean_name, name_key
@@ -81,7 +81,8 @@ def reachable(caller: Caller, found: KnowledgeBase | None, knowledge_base_id: st
 
 def get_knowledge_base(store: AccountStore, caller: Caller, knowledge_base_id: str) -> KnowledgeBase:
     """Raises `NotFoundError` for what is absent, being deleted, or another department's."""
-    return reachable(caller, store.get(KNOWLEDGE_BASES, knowledge_base_id), knowledge_base_id)
+    found = store.get(KNOWLEDGE_BASES, knowledge_base_id) if is_id(knowledge_base_id) else None
+    return reachable(caller, found, knowledge_base_id)
 
 
 def list_knowledge_bases(

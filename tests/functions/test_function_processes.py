@@ -115,6 +115,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         ("/v1/threads/t1/messages", "chat"),
         ("/v1/recipes/r1:run", "chat"),
         ("/v1/runs/r1:cancel", "chat"),
+        ("/mcp", "chat"),
         ("/v1/chats", "api"),
         ("/v1/documents/d1:retry", "api"),
         ("/v1/knowledge-bases", "api"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.http.chat import agents, chat, preview, retrieve, spaces, stream, threads
+from shared.http.chat import agents, chat, mcp, preview, retrieve, spaces, stream, threads
 from shared.http.health import HEALTH
 from shared.http.routes import AnyRoute
 
@@ -15,4 +15,5 @@ ROUTES: tuple[AnyRoute, ...] = (
     *preview.ROUTES,
     *spaces.ROUTES,
     *threads.ROUTES,
+    *mcp.ROUTES,
 )
