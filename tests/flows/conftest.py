@@ -62,11 +62,22 @@ def identity_provider() -> Iterator[Identity]:
 @pytest.fixture
 def people(bench: Workbench, identity_provider: Identity, monkeypatch: pytest.MonkeyPatch) -> People:
     """The management API for people with ID tokens, as the Auth emulator makes them, beside keys."""
-    identity_provider.reset()
-    monkeypatch.setenv("FIREBASE_AUTH_EMULATOR_HOST", identity_provider.host)
+    _take_id_tokens(bench, identity_provider, monkeypatch)
+    return People(stack_on(bench), identity_provider)
+
+
+@pytest.fixture
+def chatters(chat: Chat, identity_provider: Identity, monkeypatch: pytest.MonkeyPatch) -> People:
+    """People for whom `chat.of` takes ID tokens."""
+    _take_id_tokens(chat.bench, identity_provider, monkeypatch)
+    return People(chat.stack, identity_provider)
+
+
+def _take_id_tokens(bench: Workbench, identity: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
+    identity.reset()
+    monkeypatch.setenv("FIREBASE_AUTH_EMULATOR_HOST", identity.host)
     id_tokens = FirebaseIdTokens(PROJECT, bench.clock)
     bench.authenticator = Authenticator(bench.store, bench.clock, id_tokens)
-    return People(stack_on(bench), identity_provider)
 
 
 @pytest.fixture

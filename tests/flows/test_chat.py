@@ -121,6 +121,21 @@ def test_threads_of_users_behind_one_key_are_apart(chat: Chat, scripted: Scripte
     assert len(scripted.prompts) == 1
 
 
+def test_what_was_said_for_a_user_is_read_for_the_user(chat: Chat, scripted: ScriptedAnswers) -> None:
+    api = chat.of(chat.tenant.admin)
+    scripted.replies = ["Hello."]
+    made = created(api("POST", "/v1/chat", {"message": "Hi", "acting_as": {"user_id": "ann"}}))
+    ann, bob = ('{"user_id": "ann"}', '{"user_id": "bob"}')
+    places = (f"/v1/threads/{made['thread_id']}", f"/v1/runs/{made['id']}")
+    for path in (*places, f"{places[0]}/messages"):
+        created(api("GET", path, X_Acting_As=ann))
+        assert problem(api("GET", path, X_Acting_As=bob)) == (404, "not_found")
+        assert problem(api("GET", path)) == (404, "not_found")
+    threads = created(api("GET", "/v1/threads", X_Acting_As=ann))["items"]
+    assert [one["id"] for one in threads] == [made["thread_id"]]
+    assert created(api("GET", "/v1/threads", X_Acting_As=bob))["items"] == []
+
+
 def test_a_reference_part_narrows_the_search_to_its_document(chat: Chat) -> None:
     base = chat.base()
     chat.upload(base, HANDBOOK)

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shared.domain.accounts import Permission
+from shared.domain.accounts import Permission, Role
 from shared.http.chat.routes import ROUTES
 from shared.http.routes import AnyRoute
 from tests.flows.api_stack import Api, created, problem
 from tests.flows.chat_stack import HANDBOOK, LEAVE_QUESTION, Chat
+from tests.flows.people import People
 
 WITH_IDS = [route for route in ROUTES if route.parameters]
 
@@ -69,6 +70,22 @@ def _told(answer: Any, ids: Mapping[str, str]) -> tuple[Any, ...]:
     for name, value in ids.items():
         text = text.replace(value, name)
     return (answer.status_code, answer.json["title"], text, answer.json["hint"])
+
+
+def test_people_of_one_department_do_not_see_one_anothers_conversations(chat: Chat, chatters: People) -> None:
+    people = {}
+    for name, role in (("ann", Role.EDITOR), ("bob", Role.EDITOR), ("boss", Role.ADMIN)):
+        chatters.add(chat.tenant, name, role, None if role is Role.ADMIN else ["engineering"])
+        people[name] = chat.of(chatters.sign_in(name))
+    theirs = things_of(chat, people["ann"], chat.tenant.departments["engineering"])
+    own = [route for route in WITH_IDS if {"thread_id", "run_id"} & set(route.parameters)]
+    assert len(own) >= 3
+    for stranger in (people["bob"], people["boss"]):
+        for route in own:
+            assert problem(ask(stranger, route, theirs)) == (404, "not_found"), route.path
+        assert created(stranger("GET", "/v1/threads"))["items"] == []
+    for route in own:
+        assert ask(people["ann"], route, theirs).status_code < 300, route.path
 
 
 def test_lists_hold_nothing_of_another(chat: Chat) -> None:
