@@ -59,12 +59,19 @@ def _due(deps: Container, _: Body) -> str:
     return find_due(deps)
 
 
+def _sweep(deps: Container, _: Body) -> str:
+    from shared.ingest.sweep import sweep
+
+    return sweep(deps)
+
+
 _WORK: dict[str, Callable[[Container, Body], str]] = {
     "/advance": _advance,
     "/tidy": _tidy,
     "/purge": _purge,
     "/refresh": _refresh,
     "/due": _due,
+    "/sweep": _sweep,
 }
 
 

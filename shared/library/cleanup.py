@@ -20,7 +20,7 @@ def object_deleted(deps: LibraryDeps, name: str) -> str:
     that has a newer one. Only when the file of a live document is really gone, its document goes too.
     """
     ref = parse_source_name(name)
-    if ref is None or _is_there(deps.uploads, name):
+    if ref is None or is_stored(deps.uploads, name):
         return "nothing"
     receipt = delete_without_source(deps, ref)
     if receipt is None:
@@ -32,7 +32,8 @@ def object_deleted(deps: LibraryDeps, name: str) -> str:
     return "deleted"
 
 
-def _is_there(objects: Objects, name: str) -> bool:
+def is_stored(objects: Objects, name: str) -> bool:
+    """Whether there is an object of this name."""
     try:
         objects.read(name, limit=0)
     except NotFoundError:
