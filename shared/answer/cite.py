@@ -41,6 +41,7 @@ def _citation(n: int, found: Found) -> Citation:
         quote=found.text,
         version=found.version,
         is_summary=isinstance(found, RetrievedSummary),
+        url=found.url,
     )
 
 

@@ -15,8 +15,8 @@ from shared.domain.retrieval import RetrievalStatus
 @dataclass(frozen=True, slots=True)
 class Citation:
     """Number `n` in the text stands for one passage (or, with `is_summary`, one chunk's summary) as it was
-    read: `quote` is its text, `version` the document's revision. Stored with the message, so that an old
-    answer still shows what it rests on."""
+    read: `quote` is its text, `version` the document's revision, `url` the address it was read from. Stored
+    with the message, so that an old answer still shows what it rests on."""
 
     n: int
     passage_id: str
@@ -29,6 +29,7 @@ class Citation:
     quote: str
     version: int
     is_summary: bool = False
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

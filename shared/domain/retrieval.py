@@ -35,7 +35,8 @@ class ScopeEntry:
 @dataclass(frozen=True, slots=True)
 class RetrievedPassage:
     """`version` is the document's revision. `similarity` is the raw cosine, `lexical` the raw BM25 score,
-    `score` the fused one that ordered the result. `tokens` counts `text` as the answering model sees it."""
+    `score` the fused one that ordered the result. `tokens` counts `text` as the answering model sees it.
+    `url` is where the document was read from, if it has an address."""
 
     id: str
     document_id: str
@@ -51,6 +52,7 @@ class RetrievedPassage:
     lexical: float
     boost: float
     tokens: int
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class RetrievedSummary:
     text: str
     score: float
     tokens: int
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,5 +43,6 @@ def best_summaries(
             text=chunk.summary,
             score=r.score,
             tokens=cost,
+            url=documents[r.hit.document_id].source.url,
         )
     return tuple(summaries.values())

@@ -172,6 +172,7 @@ def _passage(deps: RetrieveDeps, done: _Search, ranked: Ranked) -> RetrievedPass
         lexical=hit.lexical,
         boost=1.0,
         tokens=deps.count_tokens(text),
+        url=done.resolved.documents[hit.document_id].source.url,
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from shared.adapters.web.fetcher import WebFetcher
 from tests.flows.api_stack import Stack, Tenant, created, problem, stack_on
+from tests.flows.chat_stack import Chat
 from tests.flows.following import NINE, page
 from tests.flows.workbench import Workbench
 from tests.site import Site, SitePage
@@ -131,3 +132,21 @@ def test_others_cannot_have_it_read(stack: Stack, tenant: Tenant, path: str, sit
     document = created(tenant.admin("POST", path, {"url": f"{site.url}/page"}))
     other = stack.tenant()
     assert problem(other.admin("POST", f"/v1/documents/{document['id']}:refresh", {})) == (404, "not_found")
+
+
+def test_a_citation_names_the_address(chat: Chat, site: Site) -> None:
+    chat.bench.settings = replace(chat.bench.settings, web_sites=(site.host,))
+    chat.bench.fetcher = WebFetcher(local_sites=[site.host], pause=0)
+    base = chat.base()
+    body = {"url": f"{site.url}/page"}
+    document = created(chat.tenant.admin("POST", f"/v1/knowledge-bases/{base['id']}/documents", body))
+    assert chat.stack.run_tasks() == ["changed"]
+    chat.stack.ingest(chat.tenant, document)
+    ask = chat.of(chat.tenant.admin)
+    question = "When does the reading room open in the morning?"
+    found = created(ask("POST", "/v1/retrieve", {"query": question}))
+    assert found["passages"][0]["url"] == f"{site.url}/page"
+    answer = created(ask("POST", "/v1/chat", {"message": question}))
+    assert answer["citations"][0]["url"] == f"{site.url}/page"
+    run = created(ask("GET", f"/v1/runs/{answer['id']}"))
+    assert run["citations"][0]["url"] == f"{site.url}/page"

@@ -38,6 +38,7 @@ class CitationView(View):
     quote: str
     version: int
     is_summary: bool
+    url: str | None = Field(description="Where the document was read from, if it has an address.")
     standing: Standing
 
     @classmethod
@@ -54,6 +55,7 @@ class CitationView(View):
             quote=one.quote,
             version=one.version,
             is_summary=one.is_summary,
+            url=one.url,
             standing=cited.standing,
         )
 
