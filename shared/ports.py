@@ -301,7 +301,10 @@ class AnswerModel(Protocol):
 
     def answer(self, prompt: Prompt) -> Reply: ...
 
-    def stream(self, prompt: Prompt) -> Generator[str | Reply, None, None]:
+    def stream(self, prompt: Prompt) -> Generator[str | TokenUse | Reply, None, None]:
         """The text in pieces as it is written, then one reply with all of it. Once a piece came out the call
-        is not tried again. Closing the generator ends the call."""
+        is not tried again. Closing the generator ends the call.
+
+        In between comes what the call has cost so far, as soon as that is known: an answer that breaks off,
+        or whose reader leaves, was paid too."""
         ...

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from shared.domain.catalogue import Catalogue, Model, Provider, Task, read_models
 from shared.domain.errors import MisconfiguredError
+from shared.domain.models import Allowance
+
+_ALLOWANCE = Allowance()
 
 
 def refuse_emulators(env: Mapping[str, str]) -> None:
@@ -48,17 +52,25 @@ class Settings:
     max_attempts: int = 8
     web_sites: tuple[str, ...] = ()
     fetch_pause_seconds: float = 1.0
+    models: tuple[Model, ...] = ()
+    anthropic_allowance: Allowance = _ALLOWANCE
+    openai_allowance: Allowance = _ALLOWANCE
+    answer_seconds: float = 120
+    silence_seconds: float = 30
+    question_seconds: float = 5
+    document_call_seconds: float = 40
     deployed: bool = False
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Settings:
         """Reads the variables of the README's table; `K_SERVICE` marks a deployed function.
 
-        Raises `MisconfiguredError` for emulators in a deployed function.
+        Raises `MisconfiguredError` for emulators in a deployed function, and for a model whose price nobody
+        knows.
         """
         refuse_emulators(env)
         default = cls()
-        return cls(
+        made = cls(
             project=env.get("GOOGLE_CLOUD_PROJECT", default.project),
             database=env.get("ALMANAC_DATABASE", default.database),
             uploads_bucket=env.get("ALMANAC_UPLOADS_BUCKET", default.uploads_bucket),
@@ -83,8 +95,28 @@ class Settings:
             max_attempts=int(env.get("ALMANAC_MAX_ATTEMPTS", default.max_attempts)),
             web_sites=_web_sites(env),
             fetch_pause_seconds=float(env.get("ALMANAC_FETCH_PAUSE_SECONDS", default.fetch_pause_seconds)),
+            models=read_models(env.get("ALMANAC_MODELS", "")),
+            anthropic_allowance=_allowance(env, "ALMANAC_ANTHROPIC"),
+            openai_allowance=_allowance(env, "ALMANAC_OPENAI"),
+            answer_seconds=float(env.get("ALMANAC_ANSWER_SECONDS", default.answer_seconds)),
+            silence_seconds=float(env.get("ALMANAC_SILENCE_SECONDS", default.silence_seconds)),
+            question_seconds=float(env.get("ALMANAC_QUESTION_SECONDS", default.question_seconds)),
+            document_call_seconds=float(
+                env.get("ALMANAC_DOCUMENT_CALL_SECONDS", default.document_call_seconds)
+            ),
             deployed="K_SERVICE" in env,
         )
+        made.check_models()
+        return made
+
+    def check_models(self) -> None:
+        """Raises `MisconfiguredError` for a model that would be called and is not in the catalogue."""
+        catalogue = Catalogue(self.models)
+        if self.openai_api_key:
+            catalogue.find(self.embedding_model, Provider.OPENAI, Task.EMBEDDING)
+        if self.anthropic_api_key:
+            catalogue.find(self.answer_model, Provider.ANTHROPIC, Task.WRITING)
+            catalogue.find(self.summary_model, Provider.ANTHROPIC, Task.WRITING)
 
 
 def _web_sites(env: Mapping[str, str]) -> tuple[str, ...]:
@@ -92,3 +124,12 @@ def _web_sites(env: Mapping[str, str]) -> tuple[str, ...]:
     function it would be a hole in the guard: `refuse_emulators` refuses it."""
     sites = env.get("ALMANAC_WEB_EMULATOR_HOST", "")
     return tuple(filter(None, (site.strip() for site in sites.split(","))))
+
+
+def _allowance(env: Mapping[str, str], prefix: str) -> Allowance:
+    default = _ALLOWANCE
+    return Allowance(
+        requests_per_minute=int(env.get(f"{prefix}_REQUESTS_PER_MINUTE", default.requests_per_minute)),
+        tokens_per_minute=int(env.get(f"{prefix}_TOKENS_PER_MINUTE", default.tokens_per_minute)),
+        concurrency=int(env.get(f"{prefix}_CONCURRENCY", default.concurrency)),
+    )

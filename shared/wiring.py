@@ -12,6 +12,8 @@ from shared.settings import Settings
 from shared.tenancy.authenticate import Authenticator
 
 if TYPE_CHECKING:
+    from shared.adapters.gateway import Gateway
+    from shared.domain.catalogue import Catalogue
     from shared.index.cache import IndexCache
     from shared.ports import (
         AnswerModel,
@@ -93,14 +95,38 @@ class Container:
         return WebFetcher(local_sites=self.settings.web_sites, pause=self.settings.fetch_pause_seconds)
 
     @cached_property
+    def _catalogue(self) -> Catalogue:
+        from shared.domain.catalogue import Catalogue
+
+        return Catalogue(self.settings.models)
+
+    @cached_property
+    def _openai_gateway(self) -> Gateway:
+        """One a provider and process: what one caller is told to wait, all wait."""
+        from shared.adapters.gateway import Gateway
+
+        return Gateway("OpenAI", self.settings.openai_allowance)
+
+    @cached_property
+    def _anthropic_gateway(self) -> Gateway:
+        from shared.adapters.gateway import Gateway
+
+        return Gateway("Anthropic", self.settings.anthropic_allowance)
+
+    @cached_property
     def embedder(self) -> Embedder:
         if self.settings.openai_api_key:
-            from shared.adapters.openai_embeddings import OpenAIEmbedder
+            from shared.adapters.gateway import patience
+            from shared.adapters.openai_embeddings import DOCUMENT, QUESTION, OpenAIEmbedder
 
             return OpenAIEmbedder(
                 api_key=self.settings.openai_api_key,
                 base_url=self.settings.openai_base_url,
                 model=self.settings.embedding_model,
+                gateway=self._openai_gateway,
+                catalogue=self._catalogue,
+                question_patience=patience(QUESTION, self.settings.question_seconds),
+                document_patience=patience(DOCUMENT, self.settings.document_call_seconds),
             )
         from shared.adapters.local.embedder import local_embedder
 
@@ -109,12 +135,16 @@ class Container:
     @cached_property
     def summarizer(self) -> Summarizer:
         if self.settings.anthropic_api_key:
-            from shared.adapters.anthropic_models import AnthropicSummarizer
+            from shared.adapters.anthropic_models import SUMMARY, AnthropicSummarizer
+            from shared.adapters.gateway import patience
 
             return AnthropicSummarizer(
                 api_key=self.settings.anthropic_api_key,
                 base_url=self.settings.anthropic_base_url,
                 model=self.settings.summary_model,
+                gateway=self._anthropic_gateway,
+                catalogue=self._catalogue,
+                patience=patience(SUMMARY, self.settings.document_call_seconds),
             )
         from shared.adapters.local.embedder import local_embedder
         from shared.adapters.local.summarizer import TextRankSummarizer
@@ -124,12 +154,17 @@ class Container:
     @cached_property
     def answer_model(self) -> AnswerModel:
         if self.settings.anthropic_api_key:
-            from shared.adapters.anthropic_models import AnthropicAnswers
+            from shared.adapters.anthropic_models import ANSWER, STREAM, AnthropicAnswers
+            from shared.adapters.gateway import patience
 
             return AnthropicAnswers(
                 api_key=self.settings.anthropic_api_key,
                 base_url=self.settings.anthropic_base_url,
                 model=self.settings.answer_model,
+                gateway=self._anthropic_gateway,
+                catalogue=self._catalogue,
+                patience=patience(ANSWER, self.settings.answer_seconds),
+                stream_patience=patience(STREAM, self.settings.silence_seconds),
             )
         from shared.adapters.local.answers import ExtractiveAnswers
         from shared.adapters.local.embedder import local_embedder

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import ceil
 from typing import TYPE_CHECKING, Literal
 
 from shared.adapters.gateway import Gateway, Patience
 from shared.adapters.provider_errors import from_status
-from shared.domain.errors import ModelUnavailableError
+from shared.adapters.tokens import count_tokens
+from shared.domain.catalogue import Catalogue, Model, Provider, Task
+from shared.domain.errors import ModelContentError, ModelUnavailableError
 from shared.domain.models import StopReason, TokenUse
 
 if TYPE_CHECKING:
@@ -51,8 +54,16 @@ class Heard:
 class AnthropicCalls:
     """The calls of one model."""
 
-    def __init__(self, api_key: str, base_url: str, model: str, gateway: Gateway | None) -> None:
-        self.model = model
+    def __init__(
+        self,
+        api_key: str,
+        base_url: str,
+        model: str,
+        gateway: Gateway | None = None,
+        catalogue: Catalogue | None = None,
+    ) -> None:
+        """Raises `MisconfiguredError` for a model that the catalogue does not know."""
+        self.model = (catalogue or Catalogue()).find(model, Provider.ANTHROPIC, Task.WRITING)
         self._api_key = api_key
         self._base_url = base_url or _ADDRESS
         self._gateway = gateway or Gateway("Anthropic")
@@ -64,40 +75,69 @@ class AnthropicCalls:
         def once(seconds: float) -> Heard:
             with _our_errors(seconds):
                 message = self._client().messages.create(
-                    model=self.model,
+                    model=self.model.id,
                     system=[cached(ask.system)],
                     messages=ask.messages,
-                    max_tokens=ask.max_tokens,
+                    max_tokens=self._room(ask),
                     output_config={"effort": ask.effort},
                     timeout=seconds,
                 )
             return _heard(message, self.model)
 
-        return self._gateway.call(once, patience)
+        return self._gateway.call(once, patience, model=self.model.id, tokens=self._size(ask))
 
-    def stream(self, ask: Ask, patience: Patience) -> Generator[str | Heard, None, None]:
-        """Pieces of text, then all of it. The call is tried again until it begins; once it has, silence of
-        `patience.attempt_seconds` or a stream that is cut off raises `ModelUnavailableError`."""
+    def stream(
+        self, ask: Ask, patience: Patience, whole_seconds: float
+    ) -> Generator[str | TokenUse | Heard, None, None]:
+        """Pieces of text, each followed by what the call has cost so far, then all of it.
+
+        The call is tried again until it begins; once it has, silence of `patience.attempt_seconds`, a stream
+        that is cut off and one that lasts longer than `whole_seconds` raise `ModelUnavailableError`.
+        """
 
         def once(seconds: float) -> Stream[RawMessageStreamEvent]:
             with _our_errors(seconds):
                 return self._client().messages.create(
-                    model=self.model,
+                    model=self.model.id,
                     system=[cached(ask.system)],
                     messages=ask.messages,
-                    max_tokens=ask.max_tokens,
+                    max_tokens=self._room(ask),
                     output_config={"effort": ask.effort},
                     timeout=seconds,
                     stream=True,
                 )
 
         listening = _Listening(self.model)
-        with self._gateway.call(once, patience) as events, _our_errors(patience.attempt_seconds):
+        until = self._gateway.now() + whole_seconds
+        with (
+            self._gateway.holding(once, patience, model=self.model.id, tokens=self._size(ask)) as stream,
+            stream as events,
+            _our_errors(patience.attempt_seconds),
+        ):
             for event in events:
                 text = listening.hear(event)
                 if text:
                     yield text
+                if text or event.type == "message_start":
+                    yield listening.use
+                if self._gateway.now() > until:
+                    raise ModelUnavailableError(
+                        f"{self.model.id} was still writing after {whole_seconds:.0f} s."
+                    )
         yield listening.heard()
+
+    def _size(self, ask: Ask) -> int:
+        """Tokens that are sent, about. Raises `ModelContentError` when the model does not read so many."""
+        texts = [ask.system, *(_text(message) for message in ask.messages)]
+        tokens = ceil(self.model.token_factor * sum(map(count_tokens, texts)))
+        if tokens > self.model.context:
+            raise ModelContentError(
+                f"The prompt has about {tokens} tokens; {self.model.id} reads {self.model.context}."
+            )
+        return tokens
+
+    def _room(self, ask: Ask) -> int:
+        return min(ask.max_tokens, self.model.max_output)
 
     def _client(self) -> Anthropic:
         if self._made is None:
@@ -109,33 +149,42 @@ class AnthropicCalls:
 
 @dataclass(slots=True)
 class _Listening:
-    """Puts a message together from its events."""
+    """Puts a message together from its events. Until the provider has counted what it wrote, `use` holds our
+    own count of it."""
 
-    model: str
+    model: Model
     texts: list[str] = field(default_factory=list)
     use: TokenUse = field(default_factory=TokenUse)
     stop: StopReason = StopReason.END
     ended: bool = False
+    usage: Usage | None = None
+    written: float = 0.0
 
     def hear(self, event: RawMessageStreamEvent) -> str:
         """The text that the event adds; thinking is not for the reader."""
         if event.type == "content_block_delta" and event.delta.type == "text_delta":
             self.texts.append(event.delta.text)
+            self.written += self.model.token_factor * count_tokens(event.delta.text)
+            self._count(ceil(self.written))
             return event.delta.text
         if event.type == "message_start":
-            self.use = _use(event.message.usage, self.model)
+            self.usage = event.message.usage
+            self._count(self.usage.output_tokens)
         elif event.type == "message_delta":
             self.stop = _STOP_REASONS.get(event.delta.stop_reason or "", StopReason.END)
-            output = event.usage.output_tokens
-            self.use = TokenUse(self.model, self.use.input, output, self.use.cached)
+            self._count(event.usage.output_tokens)
         elif event.type == "message_stop":
             self.ended = True
         return ""
 
     def heard(self) -> Heard:
         if not self.ended:
-            raise ModelUnavailableError(f"{self.model} broke off in the middle of its answer.")
+            raise ModelUnavailableError(f"{self.model.id} broke off in the middle of its answer.")
         return Heard("".join(self.texts), self.stop, self.use)
+
+    def _count(self, output: int) -> None:
+        if self.usage is not None:
+            self.use = _use(self.usage, self.model, output)
 
 
 def cached(text: str) -> TextBlockParam:
@@ -163,17 +212,27 @@ def _our_errors(seconds: float) -> Iterator[None]:
         raise ModelUnavailableError("Anthropic's answer could not be read.") from error
 
 
-def _heard(message: Message, model: str) -> Heard:
+def _heard(message: Message, model: Model) -> Heard:
     try:
         text = "".join(block.text for block in message.content if block.type == "text").strip()
         stop = _STOP_REASONS.get(message.stop_reason or "", StopReason.END)
-        return Heard(text, stop, _use(message.usage, model))
+        return Heard(text, stop, _use(message.usage, model, message.usage.output_tokens))
     except (TypeError, AttributeError) as error:
         raise ModelUnavailableError("Anthropic's answer is not a message.") from error
 
 
-def _use(usage: Usage, model: str) -> TokenUse:
-    """`input_tokens` leaves out what went to or came from the prompt cache; ours counts all of it."""
-    read = usage.cache_read_input_tokens or 0
-    written = usage.cache_creation_input_tokens or 0
-    return TokenUse(model, usage.input_tokens + read + written, usage.output_tokens, read)
+def _use(usage: Usage, model: Model, output: int) -> TokenUse:
+    """`input_tokens` leaves out what went to or came from the prompt cache."""
+    return model.use(
+        usage.input_tokens,
+        output,
+        cache_read=usage.cache_read_input_tokens or 0,
+        cache_write=usage.cache_creation_input_tokens or 0,
+    )
+
+
+def _text(message: MessageParam) -> str:
+    content = message["content"]
+    if isinstance(content, str):
+        return content
+    return "".join(str(block.get("text", "")) for block in content if isinstance(block, dict))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from shared.adapters.anthropic_calls import AnthropicCalls, Ask, Heard, cached
 from shared.adapters.gateway import Gateway, Patience
-from shared.domain.errors import ModelUnavailableError
-from shared.domain.models import Prompt, Reply, StopReason, Summary, SummaryRequest, TurnRole
+from shared.domain.catalogue import Catalogue
+from shared.domain.models import Prompt, Reply, StopReason, Summary, SummaryRequest, TokenUse, TurnRole
 from shared.domain.plaintext import escaped
 from shared.domain.sentences import split_sentences, text_size
 from shared.domain.summary_size import SummarySize, summary_size
@@ -17,10 +18,12 @@ from shared.domain.units import plain
 if TYPE_CHECKING:
     from anthropic.types import MessageParam, TextBlockParam
 
-_ANSWER = Patience(attempts=2, attempt_seconds=120, total_seconds=150)
+ANSWER = Patience(attempts=2, attempt_seconds=120, total_seconds=150)
 # Seconds of a streamed answer count from one event to the next: the reader waits for each.
-_STREAM = Patience(attempts=2, attempt_seconds=30, total_seconds=45)
-_SUMMARY = Patience(attempts=3, attempt_seconds=40, total_seconds=50)  # below the lease of a document
+STREAM = Patience(attempts=2, attempt_seconds=30, total_seconds=45)
+SUMMARY = Patience(attempts=3, attempt_seconds=40, total_seconds=50)  # below the lease of a document
+# A stream that trickles on for longer than this says nothing that is worth the reader's wait.
+_LONGEST_STREAM = 600.0
 
 # These models think before they write, and what they think counts toward `max_tokens`: without room for it
 # an answer is cut, or is empty.
@@ -40,29 +43,51 @@ class AnthropicAnswers:
     prompt cache; what changes with each question comes last."""
 
     def __init__(
-        self, *, api_key: str, base_url: str = "", model: str, gateway: Gateway | None = None
+        self,
+        *,
+        api_key: str,
+        base_url: str = "",
+        model: str,
+        gateway: Gateway | None = None,
+        catalogue: Catalogue | None = None,
+        patience: Patience = ANSWER,
+        stream_patience: Patience = STREAM,
     ) -> None:
-        self._calls = AnthropicCalls(api_key, base_url, model, gateway)
+        """Raises `MisconfiguredError` for a model that the catalogue does not know."""
+        self._calls = AnthropicCalls(api_key, base_url, model, gateway, catalogue)
+        self._patience = patience
+        self._stream_patience = stream_patience
         self.name = model
 
     def answer(self, prompt: Prompt) -> Reply:
-        return self._reply(self._calls.create(_ask(prompt), _ANSWER))
+        return _reply(self._calls.create(_ask(prompt), self._patience))
 
-    def stream(self, prompt: Prompt) -> Generator[str | Reply, None, None]:
-        for part in self._calls.stream(_ask(prompt), _STREAM):
-            yield self._reply(part) if isinstance(part, Heard) else part
+    def stream(self, prompt: Prompt) -> Generator[str | TokenUse | Reply, None, None]:
+        parts = self._calls.stream(_ask(prompt), self._stream_patience, _LONGEST_STREAM)
+        with closing(parts):
+            for part in parts:
+                yield _reply(part) if isinstance(part, Heard) else part
 
-    def _reply(self, heard: Heard) -> Reply:
-        if not heard.text and heard.stop is not StopReason.REFUSAL:
-            raise ModelUnavailableError(f"{self.name} gave no text; it stopped for {heard.stop}.")
-        return Reply(heard.text, heard.use, heard.stop)
+
+def _reply(heard: Heard) -> Reply:
+    """What the model said, be it nothing: what that means is decided elsewhere, and it was paid."""
+    return Reply(heard.text, heard.use, heard.stop)
 
 
 class AnthropicSummarizer:
     def __init__(
-        self, *, api_key: str, base_url: str = "", model: str, gateway: Gateway | None = None
+        self,
+        *,
+        api_key: str,
+        base_url: str = "",
+        model: str,
+        gateway: Gateway | None = None,
+        catalogue: Catalogue | None = None,
+        patience: Patience = SUMMARY,
     ) -> None:
-        self._calls = AnthropicCalls(api_key, base_url, model, gateway)
+        """Raises `MisconfiguredError` for a model that the catalogue does not know."""
+        self._calls = AnthropicCalls(api_key, base_url, model, gateway, catalogue)
+        self._patience = patience
         self.fingerprint = f"anthropic/{model}/summary-1"
 
     def summarize(self, request: SummaryRequest) -> Summary:
@@ -75,7 +100,7 @@ class AnthropicSummarizer:
             max_tokens=_SUMMARY_TOKENS + _ROOM_TO_THINK,
             effort="low",
         )
-        heard = self._calls.create(ask, _SUMMARY)
+        heard = self._calls.create(ask, self._patience)
         text = _whole_sentences(heard.text) if heard.stop is StopReason.MAX_TOKENS else heard.text
         if not text or heard.stop is StopReason.REFUSAL:
             text = _opening(request.text, size)
@@ -84,16 +109,17 @@ class AnthropicSummarizer:
 
 def _ask(prompt: Prompt) -> Ask:
     said = [turn for turn in prompt.history if turn.text.strip()]
-    messages = [_turn(turn.role, turn.text) for turn in said[:-1]]
-    messages += [_turn(turn.role, [cached(turn.text)]) for turn in said[-1:]]
-    messages.append(_turn(TurnRole.USER, prompt.user))
+    # Every turn as a block, so that the next question repeats this one's bytes up to the mark.
+    messages = [_turn(turn.role, {"type": "text", "text": turn.text}) for turn in said[:-1]]
+    messages += [_turn(turn.role, cached(turn.text)) for turn in said[-1:]]
+    messages.append(_turn(TurnRole.USER, {"type": "text", "text": prompt.user}))
     return Ask(prompt.system, messages, prompt.max_output_tokens + _ROOM_TO_THINK, "medium")
 
 
-def _turn(role: TurnRole, content: str | list[TextBlockParam]) -> MessageParam:
+def _turn(role: TurnRole, block: TextBlockParam) -> MessageParam:
     if role is TurnRole.USER:
-        return {"role": "user", "content": content}
-    return {"role": "assistant", "content": content}
+        return {"role": "user", "content": [block]}
+    return {"role": "assistant", "content": [block]}
 
 
 def _summary_task(request: SummaryRequest, size: SummarySize) -> str:

@@ -11,6 +11,7 @@ from shared.adapters.embedding_text import clean_passages, clean_query
 from shared.adapters.gateway import Gateway, Patience
 from shared.adapters.provider_errors import from_status
 from shared.adapters.tokens import count_tokens
+from shared.domain.catalogue import Catalogue, Model, Provider, Task
 from shared.domain.errors import ModelUnavailableError
 from shared.domain.models import EmbeddingProfile, TokenUse
 from shared.ports import Embeddings
@@ -22,12 +23,6 @@ if TYPE_CHECKING:
     from shared.ports import Vectors
 
 _ADDRESS = "https://api.openai.com/v1"
-_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072}
-
-# Limits of one request, from the API's reference of `POST /v1/embeddings`.
-_MOST_INPUTS = 2048
-_MOST_TOKENS = 300_000
-_MOST_TOKENS_PER_INPUT = 8192
 
 # Of a question: the vector of a text of many pages is near to nothing.
 _QUERY_TOKENS = 2_000
@@ -36,8 +31,8 @@ _QUERY_TOKENS = 2_000
 # request, and a crash repeats at most that one.
 _BATCH = 256
 
-_QUESTION = Patience(attempts=2, attempt_seconds=5, total_seconds=8)  # somebody waits for the answer
-_DOCUMENT = Patience(attempts=3, attempt_seconds=30, total_seconds=50)  # below the lease of a document
+QUESTION = Patience(attempts=2, attempt_seconds=5, total_seconds=8)  # somebody waits for the answer
+DOCUMENT = Patience(attempts=3, attempt_seconds=40, total_seconds=50)  # below the lease of a document
 
 
 class OpenAIEmbedder:
@@ -53,23 +48,26 @@ class OpenAIEmbedder:
         base_url: str = "",
         model: str = "text-embedding-3-small",
         gateway: Gateway | None = None,
+        catalogue: Catalogue | None = None,
+        question_patience: Patience = QUESTION,
+        document_patience: Patience = DOCUMENT,
     ) -> None:
-        """Raises `ValueError` for a model that is not in the table above."""
-        if model not in _DIMENSIONS:
-            raise ValueError(f"embedding model {model!r} is unknown; known are {', '.join(_DIMENSIONS)}")
+        """Raises `MisconfiguredError` for a model that the catalogue does not know."""
+        self._model = (catalogue or Catalogue()).find(model, Provider.OPENAI, Task.EMBEDDING)
         self._api_key = api_key
         self._base_url = base_url or _ADDRESS
-        self._model = model
         self._gateway = gateway or Gateway("OpenAI")
+        self._question_patience = question_patience
+        self._document_patience = document_patience
         self._made: OpenAI | None = None
         self.profile = EmbeddingProfile(
-            fingerprint=f"openai/{model}/{_DIMENSIONS[model]}",
-            dimensions=_DIMENSIONS[model],
+            fingerprint=f"openai/{model}/{self._model.dimensions}",
+            dimensions=self._model.dimensions,
             # Unrelated text lies somewhat above 0 with this model; too low a floor flattens the spread of
             # the scores a little, too high a one would throw evidence away.
             floor=0.0,
             minimums=(("run", 0.3), ("message", 0.2)),
-            max_input_tokens=_MOST_TOKENS_PER_INPUT,
+            max_input_tokens=self._model.context,
         )
 
     def passages(self, texts: Sequence[str]) -> Embeddings:
@@ -77,24 +75,30 @@ class OpenAIEmbedder:
 
         rows: list[Vectors] = [np.empty((0, self.profile.dimensions), dtype=np.float32)]
         use = TokenUse()
-        for batch in batches(clean_passages(texts), count_tokens):
-            made = self._embed(batch, _DOCUMENT)
+        for batch in batches(clean_passages(texts), count_tokens, self._model):
+            made = self._embed(batch, self._document_patience)
             rows.append(made.vectors)
             use += made.use
         return Embeddings(np.concatenate(rows), use)
 
     def query(self, text: str) -> Embeddings:
-        return self._embed([clean_query(text, _QUERY_TOKENS, count_tokens)], _QUESTION)
+        return self._embed([clean_query(text, _QUERY_TOKENS, count_tokens)], self._question_patience)
 
     def _embed(self, texts: list[str], patience: Patience) -> Embeddings:
-        return self._gateway.call(lambda seconds: self._request(texts, seconds), patience)
+        tokens = sum(map(count_tokens, texts))
+        return self._gateway.call(
+            lambda seconds: self._request(texts, tokens, seconds),
+            patience,
+            model=self._model.id,
+            tokens=tokens,
+        )
 
-    def _request(self, texts: list[str], seconds: float) -> Embeddings:
+    def _request(self, texts: list[str], tokens: int, seconds: float) -> Embeddings:
         import openai
 
         try:
             answer = self._client().embeddings.create(
-                model=self._model, input=texts, encoding_format="base64", timeout=seconds
+                model=self._model.id, input=texts, encoding_format="base64", timeout=seconds
             )
         except openai.APIStatusError as error:
             raise from_status("OpenAI", error.status_code, error.response.headers, error.code) from error
@@ -102,7 +106,8 @@ class OpenAIEmbedder:
             raise ModelUnavailableError(f"OpenAI could not be reached within {seconds:.0f} s.") from error
         except (openai.OpenAIError, ValueError) as error:  # ValueError: a body that is not JSON
             raise ModelUnavailableError("OpenAI's answer could not be read.") from error
-        return Embeddings(self._vectors(answer, len(texts)), self._use(answer))
+        counted = answer.usage.prompt_tokens if answer.usage else tokens
+        return Embeddings(self._vectors(answer, len(texts)), self._model.use(counted))
 
     def _vectors(self, answer: CreateEmbeddingResponse, count: int) -> Vectors:
         """Unit rows in the order of the texts; an answer that is not whole is no answer."""
@@ -125,9 +130,6 @@ class OpenAIEmbedder:
             raise ModelUnavailableError("OpenAI returned a vector without a direction.")
         return cast("Vectors", rows / lengths)
 
-    def _use(self, answer: CreateEmbeddingResponse) -> TokenUse:
-        return TokenUse(model=self._model, input=answer.usage.prompt_tokens if answer.usage else 0)
-
     def _client(self) -> OpenAI:
         if self._made is None:
             from openai import OpenAI
@@ -136,13 +138,13 @@ class OpenAIEmbedder:
         return self._made
 
 
-def batches(texts: Sequence[str], count: Callable[[str], int]) -> Iterator[list[str]]:
-    """Consecutive texts, as many to a batch as one request may hold."""
+def batches(texts: Sequence[str], count: Callable[[str], int], model: Model) -> Iterator[list[str]]:
+    """Consecutive texts, as many to a batch as one request of the model may hold."""
     batch: list[str] = []
     tokens = 0
     for text in texts:
         size = count(text)
-        if batch and (len(batch) == _MOST_INPUTS or tokens + size > _MOST_TOKENS):
+        if batch and (len(batch) == model.most_inputs or tokens + size > model.most_request_tokens):
             yield batch
             batch, tokens = [], 0
         batch.append(text)

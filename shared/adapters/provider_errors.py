@@ -6,10 +6,23 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from shared.domain.errors import ModelRejectedError, ModelUnavailableError
+from shared.domain.errors import (
+    ModelContentError,
+    ModelOverloadedError,
+    ModelRejectedError,
+    ModelUnavailableError,
+)
 
 # Request time-out, conflict (the SDKs retry it too), rate limit, and everything that is the server's fault.
 _PASSING = frozenset({408, 409, 429})
+_OVERLOADED = frozenset({429, 503, 529})
+# What depends on the content of a call and not on the deployment. OpenAI's codes come with the status 400.
+_CONTENT = frozenset({400, 413, 422})
+_CONTENT_HINTS = {
+    "context_length_exceeded": "The text is longer than the model reads.",
+    "content_filter": "The provider does not take this text.",
+    "content_policy_violation": "The provider does not take this text.",
+}
 
 _HINTS = {
     400: "The provider calls the request malformed; check the model's name and limits.",
@@ -27,8 +40,12 @@ def from_status(
     message = f"{provider} answered with HTTP status {status}."
     if code == "insufficient_quota":  # a 429 by its status, but waiting does not fill the account
         return ModelRejectedError(message, hint="The provider's account is out of credit.")
+    if status in _OVERLOADED:
+        return ModelOverloadedError(message, retry_after=retry_after(headers))
     if status in _PASSING or status >= 500:
         return ModelUnavailableError(message, retry_after=retry_after(headers))
+    if status in _CONTENT:
+        return ModelContentError(message, hint=_CONTENT_HINTS.get(code or "", _HINTS.get(status)))
     return ModelRejectedError(message, hint=_HINTS.get(status))
 
 

@@ -19,7 +19,8 @@ from shared.domain.accounts import Caller
 from shared.domain.conversation import Run, RunRequest, Thread
 from shared.domain.errors import AlmanacError, InvalidRequestError, ModelUnavailableError
 from shared.domain.ids import new_id
-from shared.domain.models import Reply, StopReason
+from shared.domain.models import Reply, StopReason, TokenUse
+from shared.domain.spending import Purpose, Spending
 from shared.ports import AnswerModel, ConversationModel
 from shared.retrieve.scope import Asked
 
@@ -66,12 +67,14 @@ def answer(deps: AnswerDeps, caller: Caller, request: ChatRequest, retrieve: Ret
     when the model does not answer; that run is recorded as failed."""
     prepared = prepare(deps, caller, request, retrieve)
     writer = AnswerWriter(found_by_id(prepared.retrieval))
+    use = TokenUse()
     try:
         reply = deps.answer_model.answer(prepared.composition.prompt)
+        use = reply.use
         text = writer.feed(reply.text) + writer.close()
         text = text if text.strip() else _without_words(prepared, reply)
     except AlmanacError as error:
-        record_break(deps, prepared, Written("", ()), error)
+        record_break(deps, prepared, Written("", ()), use, error)
         raise
     return record_answer(deps, prepared, Written(text, writer.cited), reply)
 
@@ -79,44 +82,60 @@ def answer(deps: AnswerDeps, caller: Caller, request: ChatRequest, retrieve: Ret
 def stream(deps: AnswerDeps, prepared: Prepared) -> Generator[str | Run | Broken, None, None]:
     """The answer in pieces as readers may see them, then the run, or how it broke. Closing the generator ends
     the model's call and records the run as cancelled."""
-    writer = AnswerWriter(found_by_id(prepared.retrieval))
-    pieces: list[str] = []
+    telling = _Telling(AnswerWriter(found_by_id(prepared.retrieval)))
     try:
-        reply = yield from _pieces(deps.answer_model, prepared, writer, pieces)
+        reply = yield from _pieces(deps.answer_model, prepared, telling)
     except AlmanacError as error:
-        written = Written("".join(pieces), writer.cited)
-        yield Broken(error, record_break(deps, prepared, written, error))
+        yield Broken(error, record_break(deps, prepared, telling.written, telling.use, error))
         return
     except GeneratorExit:
-        record_break(deps, prepared, Written("".join(pieces), writer.cited), None)
+        record_break(deps, prepared, telling.written, telling.use, None)
         raise
-    yield record_answer(deps, prepared, Written("".join(pieces), writer.cited), reply)
+    yield record_answer(deps, prepared, telling.written, reply)
 
 
-def _pieces(
-    model: AnswerModel, prepared: Prepared, writer: AnswerWriter, pieces: list[str]
-) -> Generator[str, None, Reply]:
-    """Yields what may be shown, keeps it in `pieces`, and returns the model's reply."""
+@dataclass(slots=True)
+class _Telling:
+    """An answer on its way to its reader: what may be shown of it so far, and what the call cost so far."""
+
+    writer: AnswerWriter
+    pieces: list[str] = field(default_factory=list)
+    use: TokenUse = field(default_factory=TokenUse)
+
+    @property
+    def written(self) -> Written:
+        return Written("".join(self.pieces), self.writer.cited)
+
+    def take(self, piece: str) -> str:
+        """What may be shown now that this piece came."""
+        text = self.writer.feed(piece) if self.pieces else self.writer.feed(piece).lstrip()
+        if text:
+            self.pieces.append(text)
+        return text
+
+
+def _pieces(model: AnswerModel, prepared: Prepared, telling: _Telling) -> Generator[str, None, Reply]:
+    """Yields what may be shown, keeps it in `telling`, and returns the model's reply."""
     reply: Reply | None = None
     parts = model.stream(prepared.composition.prompt)
     try:
         for part in parts:
             if isinstance(part, Reply):
                 reply = part
-                continue
-            text = writer.feed(part) if pieces else writer.feed(part).lstrip()
-            if text:
-                pieces.append(text)
+                telling.use = part.use
+            elif isinstance(part, TokenUse):
+                telling.use = part
+            elif text := telling.take(part):
                 yield text
     finally:
         parts.close()
     if reply is None:
         raise ModelUnavailableError(f"{model.name} ended its answer without saying so.")
-    rest = writer.close().rstrip()
-    if not pieces and not rest.strip():
+    rest = telling.writer.close().rstrip()
+    if not telling.pieces and not rest.strip():
         rest = _without_words(prepared, reply)
     if rest:
-        pieces.append(rest)
+        telling.pieces.append(rest)
         yield rest
     return reply
 
@@ -146,6 +165,7 @@ def prepare(deps: AnswerDeps, caller: Caller, request: ChatRequest, retrieve: Re
         retrieval=assembled.retrieval,
         composition=assembled.composition,
         unresolved=assembled.selection.unresolved,
+        spent=(Spending(Purpose.QUESTION, assembled.retrieval.use),),
         model=deps.answer_model.name,
         started=started,
         composed=deps.clock.now(),

@@ -29,8 +29,9 @@ from shared.domain.conversation import (
 from shared.domain.errors import AlmanacError
 from shared.domain.ids import new_id
 from shared.domain.knowledge import Failure
-from shared.domain.models import Reply, TurnRole
+from shared.domain.models import Reply, TokenUse, TurnRole
 from shared.domain.retrieval import Retrieval
+from shared.domain.spending import Purpose, Spending, spent
 from shared.ports import Clock, Store
 
 
@@ -43,7 +44,8 @@ class RecordDeps(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Everything before the model is called: what will be sent, and why."""
+    """Everything before the model is called: what will be sent, and why. `spent` is what it took to get
+    there."""
 
     run_id: str
     caller: Caller
@@ -53,6 +55,7 @@ class Prepared:
     retrieval: Retrieval
     composition: Composition
     unresolved: tuple[Unresolved, ...]
+    spent: tuple[Spending, ...]
     model: str
     started: datetime
     composed: datetime
@@ -68,16 +71,19 @@ class Written:
 
 def record_answer(deps: RecordDeps, prepared: Prepared, written: Written, reply: Reply) -> Run:
     """A whole answer, with both messages."""
-    run = _run(prepared, RunStatus.DONE, written, deps.clock.now())
-    run = replace(run, stop_reason=reply.stop_reason, usage=reply.use)
+    run = _run(prepared, RunStatus.DONE, written, reply.use, deps.clock.now())
+    run = replace(run, stop_reason=reply.stop_reason)
     return _stored(deps, prepared, run)
 
 
-def record_break(deps: RecordDeps, prepared: Prepared, written: Written, error: AlmanacError | None) -> Run:
+def record_break(
+    deps: RecordDeps, prepared: Prepared, written: Written, use: TokenUse, error: AlmanacError | None
+) -> Run:
     """An answer that broke off: with an error, or, without one, because the reader left. What was written
-    until then stays in the thread; where nothing was, the run alone is kept, to be looked into."""
+    until then stays in the thread; where nothing was, the run alone is kept, to be looked into. `use` is what
+    the model's call had cost by then."""
     status = RunStatus.CANCELLED if error is None else RunStatus.FAILED
-    run = _run(prepared, status, written, deps.clock.now())
+    run = _run(prepared, status, written, use, deps.clock.now())
     if error is not None:
         run = replace(run, error=Failure(error.code, error.message, error.hint))
     return _stored(deps, prepared, run)
@@ -104,7 +110,7 @@ def _stored(deps: RecordDeps, prepared: Prepared, run: Run) -> Run:
     return run
 
 
-def _run(prepared: Prepared, status: RunStatus, written: Written, now: datetime) -> Run:
+def _run(prepared: Prepared, status: RunStatus, written: Written, use: TokenUse, now: datetime) -> Run:
     composition = prepared.composition
     context = context_of(prepared)
     return Run(
@@ -125,6 +131,8 @@ def _run(prepared: Prepared, status: RunStatus, written: Written, now: datetime)
         prompt_tokens=composition.tokens,
         answer=written.text.strip(),
         citations=citations(written.cited, prepared.retrieval),
+        usage=use,
+        spent=spent(*prepared.spent, Spending(Purpose.ANSWER, use)),
         timing=RunTiming(
             retrieval=_milliseconds(prepared.started, prepared.composed),
             model=_milliseconds(prepared.composed, now),

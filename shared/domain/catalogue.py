@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from pydantic import TypeAdapter, ValidationError
 
+from shared.domain.errors import MisconfiguredError
 from shared.domain.models import TokenUse
 
 
@@ -35,8 +36,9 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """`context` is the most tokens of one call (of one input, where it embeds), `max_output` the most that it
-    writes, `cache_from` the shortest prompt that its cache keeps. `prices` are ordered by `above`;
+    """`context` is the most tokens of one call, `max_output` the most that it writes, `cache_from` the
+    shortest prompt that its cache keeps. A model that embeds reads `context` tokens of each input, and of one
+    request at most `most_inputs` with `most_request_tokens` together. `prices` are ordered by `above`;
     `priced_on` is the day on which they were looked up.
 
     `token_factor` is how many tokens it counts for one of ours (cl100k_base).
@@ -52,6 +54,8 @@ class Model:
     dimensions: int = 0
     cache_from: int = 1024
     token_factor: float = 1.0
+    most_inputs: int = 1
+    most_request_tokens: int = 0
 
     def use(self, fresh: int = 0, output: int = 0, *, cache_read: int = 0, cache_write: int = 0) -> TokenUse:
         """One call: `fresh` input that no cache held or took in, and what else was counted; with its cost."""
@@ -95,6 +99,8 @@ def _embedding(name: str, dimensions: int, price: float) -> Model:
         dimensions=dimensions,
         prices=(Price(price),),
         priced_on="2026-11-30",
+        most_inputs=2_048,
+        most_request_tokens=300_000,
     )
 
 
@@ -116,19 +122,19 @@ class Catalogue:
         self._models = {model.id: model for model in (*KNOWN, *more)}
 
     def find(self, name: str, provider: Provider, task: Task) -> Model:
-        """Raises `ValueError`, which says what could be named instead."""
+        """Raises `MisconfiguredError`, which says what could be named instead."""
         model = self._models.get(name)
         if model is not None and (model.provider, model.task) == (provider, task):
             return model
         fitting = ", ".join(m.id for m in self._models.values() if (m.provider, m.task) == (provider, task))
-        raise ValueError(
-            f"{name!r} is no known model of {provider} for {task}; known are {fitting}. "
-            "ALMANAC_MODELS describes others: their limits and prices."
+        raise MisconfiguredError(
+            f"{name!r} is no known model of {provider} for {task}; known are {fitting}.",
+            hint="Name one of these, or describe the model in ALMANAC_MODELS: its limits and prices.",
         )
 
 
 def read_models(text: str) -> tuple[Model, ...]:
-    """Models from JSON: a list of objects with the fields of `Model`. Raises `ValueError`."""
+    """Models from JSON: a list of objects with the fields of `Model`. Raises `MisconfiguredError`."""
     if not text.strip():
         return ()
     try:
@@ -137,7 +143,7 @@ def read_models(text: str) -> tuple[Model, ...]:
         wrong = "; ".join(
             f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_input=False)
         )
-        raise ValueError(f"ALMANAC_MODELS is not a list of models: {wrong}") from error
+        raise MisconfiguredError(f"ALMANAC_MODELS is not a list of models: {wrong}") from error
     for model in found:
         _check(model)
     return found
@@ -145,8 +151,8 @@ def read_models(text: str) -> tuple[Model, ...]:
 
 def _check(model: Model) -> None:
     if not model.prices or model.prices[0].above:
-        raise ValueError(f"ALMANAC_MODELS: {model.id} has no price for short prompts")
-    if model.task is Task.EMBEDDING and model.dimensions < 1:
-        raise ValueError(f"ALMANAC_MODELS: {model.id} embeds and has no dimensions")
+        raise MisconfiguredError(f"ALMANAC_MODELS: {model.id} has no price for short prompts")
+    if model.task is Task.EMBEDDING and min(model.dimensions, model.most_request_tokens) < 1:
+        raise MisconfiguredError(f"ALMANAC_MODELS: {model.id} lacks dimensions or most_request_tokens")
     if model.task is Task.WRITING and model.max_output < 1:
-        raise ValueError(f"ALMANAC_MODELS: {model.id} writes and has no max_output")
+        raise MisconfiguredError(f"ALMANAC_MODELS: {model.id} writes and has no max_output")

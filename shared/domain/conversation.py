@@ -10,6 +10,7 @@ from shared.domain.agents import Unresolved
 from shared.domain.knowledge import Failure
 from shared.domain.models import StopReason, TokenUse, TurnRole
 from shared.domain.retrieval import RetrievalStatus
+from shared.domain.spending import Spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,8 @@ class Run:
     """One execution: what went in, what came out, and which passages were used.
 
     `document_ids` are the documents of its context, by which a delete finds it. `prompt_tokens` is our count
-    of what was sent, `usage` the provider's of what was paid.
+    of what was sent, `usage` the provider's of what the answer took; `spent` is all that was paid for the
+    run, the search and other calls to models included.
     """
 
     id: str
@@ -193,5 +195,6 @@ class Run:
     citations: tuple[Citation, ...] = ()
     stop_reason: StopReason | None = None
     usage: TokenUse = field(default_factory=TokenUse)
+    spent: tuple[Spending, ...] = ()
     timing: RunTiming = field(default_factory=RunTiming)
     error: Failure | None = None

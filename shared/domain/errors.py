@@ -165,12 +165,26 @@ class ModelUnavailableError(AlmanacError):
         self.retry_after = retry_after
 
 
+class ModelOverloadedError(ModelUnavailableError):
+    """A provider that has too much to do, or that we may not ask more of for now. Nothing was paid."""
+
+    title = "The model has too much to do"
+
+
 class ModelRejectedError(ModelUnavailableError):
     """A provider that understood the call and will not take it: a bad key, an unknown model, a request that
-    is malformed or too long. The same call fails again, so nothing retries it."""
+    is malformed. The same call fails again, so nothing retries it."""
 
     retryable = False
     default_hint = "Check the model's key and name in the deployment's settings."
+
+
+class ModelContentError(ModelRejectedError):
+    """A call whose content the model does not take: it is longer than the model reads, or not to its liking.
+    The same content fails again."""
+
+    title = "The model does not take this content"
+    default_hint = "Send less text, or other text."
 
 
 class TransientError(AlmanacError):

@@ -35,6 +35,15 @@ class TokenUse:
 
 
 @dataclass(frozen=True, slots=True)
+class Allowance:
+    """What one process may ask of a provider; 0 means no limit. Tokens are those that are sent."""
+
+    requests_per_minute: int = 0
+    tokens_per_minute: int = 0
+    concurrency: int = 32
+
+
+@dataclass(frozen=True, slots=True)
 class EmbeddingProfile:
     """An embedding model as retrieval must know it.
 

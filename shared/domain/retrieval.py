@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+from shared.domain.models import TokenUse
 
 
 class Tier(StrEnum):
@@ -85,7 +87,8 @@ class Dropped:
 @dataclass(frozen=True, slots=True)
 class Retrieval:
     """`covered` is the judgement whether what was found answers the question (always False when empty).
-    `tokens` is the sum over passages or summaries. `detail` says what failed when `status` is failed."""
+    `tokens` is the sum over passages or summaries. `detail` says what failed when `status` is failed. `use`
+    is what it took to embed the question."""
 
     status: RetrievalStatus
     query: str
@@ -96,3 +99,4 @@ class Retrieval:
     tokens: int = 0
     covered: bool = False
     detail: str | None = None
+    use: TokenUse = field(default_factory=TokenUse)

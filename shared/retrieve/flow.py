@@ -9,10 +9,12 @@ from typing import Protocol
 
 from shared.domain.accounts import Caller
 from shared.domain.errors import ModelUnavailableError, TransientError
+from shared.domain.models import TokenUse
 from shared.domain.retrieval import Dropped, Retrieval, RetrievalStatus, RetrievedPassage
 from shared.domain.text import StoredChunk
 from shared.index.cache import IndexCache, ScopeItem
 from shared.index.resolve import Question, Resolved, search
+from shared.index.search import Vector
 from shared.ports import AccountStore, Clock, Embedder, Store, TokenCounter
 from shared.records import CHUNKS
 from shared.retrieve.evidence import judge
@@ -66,8 +68,11 @@ def retrieve(deps: RetrieveDeps, caller: Caller, request: RetrieveRequest) -> Re
     scope = request.scope or resolve_scope(store, caller, request.asked)
     if not scope.entries:
         return Retrieval(RetrievalStatus.EMPTY, request.query)
+    use = TokenUse()
     try:
-        found = _find(deps, store, scope, request)
+        embedded = deps.embedder.query(request.query)
+        use = embedded.use
+        found = _find(deps, store, scope, request, embedded.vectors[0])
     except (TransientError, ModelUnavailableError) as error:
         log.warning("retrieval failed", extra={"account_id": caller.account_id, "code": error.code})
         return Retrieval(
@@ -75,14 +80,16 @@ def retrieve(deps: RetrieveDeps, caller: Caller, request: RetrieveRequest) -> Re
             request.query,
             scope=scope.entries,
             detail=f"{error.code}: {error.message}",
+            use=use,
         )
-    return replace(found, scope=scope.entries)
+    return replace(found, scope=scope.entries, use=use)
 
 
-def _find(deps: RetrieveDeps, store: AccountStore, scope: Scope, request: RetrieveRequest) -> Retrieval:
+def _find(
+    deps: RetrieveDeps, store: AccountStore, scope: Scope, request: RetrieveRequest, vector: Vector
+) -> Retrieval:
     policy = POLICIES[request.policy]
     profile = deps.embedder.profile
-    vector = deps.embedder.query(request.query).vectors[0]
     question = Question(
         request.query,
         vector,

@@ -9,7 +9,6 @@ import pytest
 
 from emulators.models.script import Fault
 from emulators.models.server import ModelStubs
-from shared.adapters import anthropic_models
 from shared.adapters.anthropic_models import AnthropicAnswers, AnthropicSummarizer
 from shared.adapters.gateway import Gateway, Patience
 from shared.adapters.openai_embeddings import OpenAIEmbedder
@@ -214,7 +213,7 @@ def test_one_passing_fault_is_not_noticed(
     result, calls = calls_of(kind, stubs, request)
     assert not isinstance(result, Exception)
     assert len(calls) == 2
-    assert gateway.waits == ([1.0] if fault.retry_after else [0.25])
+    assert gateway.waits == ([1.0] if fault.retry_after else [0.0])
 
 
 @pytest.mark.parametrize("fault", PASSING, ids=lambda fault: f"{fault.name}{fault.retry_after or ''}")
@@ -265,11 +264,14 @@ def test_a_provider_that_is_not_there(gateway: Patient) -> None:
         answers.answer(ANSWER_PROMPT)
 
 
-def test_a_provider_that_is_slow_is_cut_off(
-    answers: AnthropicAnswers, stubs: ModelStubs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    impatient = Patience(attempts=2, attempt_seconds=0.2, total_seconds=10)
-    monkeypatch.setattr(anthropic_models, "_ANSWER", impatient)
+def test_a_provider_that_is_slow_is_cut_off(stubs: ModelStubs, gateway: Patient) -> None:
+    answers = AnthropicAnswers(
+        api_key="k",
+        base_url=stubs.anthropic_url,
+        model="claude-sonnet-5-5",
+        gateway=gateway,
+        patience=Patience(attempts=2, attempt_seconds=0.2, total_seconds=10),
+    )
     stubs.anthropic.then(Fault.slow(1), Fault.slow(1))
     with pytest.raises(ModelUnavailableError, match="could not be reached"):
         answers.answer(ANSWER_PROMPT)

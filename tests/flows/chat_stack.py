@@ -51,6 +51,17 @@ class ScriptedAnswers:
         yield reply
 
 
+class Unhurried(Gateway):
+    """Waits on a clock that only waiting moves."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        super().__init__("Anthropic", now=lambda: self.time, sleep=self._pass, jitter=lambda: 0.0)
+
+    def _pass(self, seconds: float) -> None:
+        self.time += seconds
+
+
 @dataclass
 class ChatBench(Workbench):
     answer_model: AnswerModel = field(default_factory=ScriptedAnswers)
@@ -88,7 +99,7 @@ class Chat:
 def chat_on(bench: Workbench, stubs: ModelStubs) -> Chat:
     """An account without documents, answered by the real SDK on the provider's stub."""
     stubs.anthropic.reset()
-    gateway = Gateway("Anthropic", sleep=lambda _: None)
+    gateway = Unhurried()
     model = AnthropicAnswers(
         api_key="k", base_url=stubs.anthropic_url, model="claude-sonnet-5-5", gateway=gateway
     )

@@ -70,13 +70,13 @@ class ExtractiveAnswers:
         asked = prompt.searched or prompt.question
         candidates = _candidates(prompt.references) if prompt.covered else []
         if not candidates:
-            return Reply(_NOT_COVERED[language], TokenUse(self.name))
+            return Reply(_NOT_COVERED[language], TokenUse(self.name, calls=1))
         shortlist, lexical = _shortlist(asked, candidates)
         embedded = self._embedder.passages([candidate.context for candidate in shortlist])
         question = self._embedder.query(asked)
         meaning = embedded.vectors @ question.vectors[0]
         chosen = _choose(shortlist, _scores(meaning, lexical))
-        use = TokenUse(self.name, embedded.use.input + question.use.input, 0)
+        use = TokenUse(self.name, embedded.use.input + question.use.input, calls=1)
         return Reply(_written(chosen, prompt.references, language), use)
 
     def stream(self, prompt: Prompt) -> Generator[str | Reply, None, None]:

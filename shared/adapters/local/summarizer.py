@@ -42,7 +42,7 @@ class TextRankSummarizer:
         else:
             chosen = choose(scores, similarity, [text_size(unit.text) for unit in candidates], size.target)
         text = _joined([candidates[at] for at in chosen])
-        return Summary(text, TokenUse(self.fingerprint, embedded.use.input, 0))
+        return Summary(text, TokenUse(self.fingerprint, embedded.use.input, calls=1))
 
 
 def _candidates(markdown: str) -> list[Unit]:
