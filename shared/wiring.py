@@ -182,6 +182,8 @@ class Container:
             api_key=self.settings.anthropic_api_key,
             base_url=self.settings.anthropic_base_url,
             model=self.settings.summary_model,
+            gateway=self._anthropic_gateway,
+            catalogue=self._catalogue,
         )
 
     @cached_property

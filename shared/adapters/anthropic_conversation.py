@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from shared.adapters.anthropic_calls import AnthropicCalls, Ask
 from shared.adapters.gateway import Gateway, Patience
+from shared.domain.catalogue import Catalogue
 from shared.domain.errors import ModelUnavailableError
 from shared.domain.models import FollowUp, Rewritten, StopReason, Turn
 from shared.domain.plaintext import escaped
@@ -28,9 +29,16 @@ class AnthropicConversation:
     """`ports.ConversationModel`."""
 
     def __init__(
-        self, *, api_key: str, base_url: str = "", model: str, gateway: Gateway | None = None
+        self,
+        *,
+        api_key: str,
+        base_url: str = "",
+        model: str,
+        gateway: Gateway | None = None,
+        catalogue: Catalogue | None = None,
     ) -> None:
-        self._calls = AnthropicCalls(api_key, base_url, model, gateway)
+        """Raises `MisconfiguredError` for a model that the catalogue does not know."""
+        self._calls = AnthropicCalls(api_key, base_url, model, gateway, catalogue)
         self.name = model
 
     def standalone(self, follow_up: FollowUp) -> Rewritten:

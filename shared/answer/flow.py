@@ -165,7 +165,10 @@ def prepare(deps: AnswerDeps, caller: Caller, request: ChatRequest, retrieve: Re
         retrieval=assembled.retrieval,
         composition=assembled.composition,
         unresolved=assembled.selection.unresolved,
-        spent=(Spending(Purpose.QUESTION, assembled.retrieval.use),),
+        spent=(
+            Spending(Purpose.REWRITE, searched.use),
+            Spending(Purpose.QUESTION, assembled.retrieval.use),
+        ),
         model=deps.answer_model.name,
         started=started,
         composed=deps.clock.now(),
