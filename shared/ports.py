@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -123,6 +123,11 @@ class AccountStore(Protocol):
         ...
 
     def delete_many(self, kind: Kind[Any], record_ids: Sequence[str]) -> None: ...
+
+    def wipe(self, keep: Collection[Kind[Any]] = ()) -> Mapping[str, int]:
+        """Deletes everything below the account but these kinds, whatever it is; how many records by
+        collection, with what is below them. Raises `TransientError` when something stays."""
+        ...
 
     def transact(self, body: Callable[[Transaction], R]) -> R:
         """Runs `body`, again when another transaction interferes; `TransientError` when that does not end."""

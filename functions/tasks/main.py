@@ -47,6 +47,12 @@ def _purge(deps: Container, body: Body) -> str:
     return purge(deps, body["account"], body["receipt"])
 
 
+def _farewell(deps: Container, body: Body) -> str:
+    from shared.library.closing import farewell
+
+    return farewell(deps, body["account"])
+
+
 def _refresh(deps: Container, body: Body) -> str:
     from shared.refresh.flow import refresh_document
 
@@ -69,6 +75,7 @@ _WORK: dict[str, Callable[[Container, Body], str]] = {
     "/advance": _advance,
     "/tidy": _tidy,
     "/purge": _purge,
+    "/farewell": _farewell,
     "/refresh": _refresh,
     "/due": _due,
     "/sweep": _sweep,

@@ -46,6 +46,7 @@ class Account:
     name: str
     plan: Plan
     created_at: datetime
+    deleting: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -260,6 +260,7 @@ class SubjectKind(StrEnum):
 
     DOCUMENT = "document"
     KNOWLEDGE_BASE = "knowledge_base"
+    ACCOUNT = "account"
 
 
 class ReceiptStatus(StrEnum):

@@ -64,7 +64,7 @@ def _bury(tx: Transaction, document: Document, base: KnowledgeBase | None, now: 
     receipt = tx.get(RECEIPTS, receipt_id(SubjectKind.DOCUMENT, document.id))
     if receipt is None:
         departments = base.department_ids if base is not None else ()
-        receipt = _new_receipt(SubjectKind.DOCUMENT, document.id, now, departments)
+        receipt = new_receipt(SubjectKind.DOCUMENT, document.id, now, departments)
         receipt = counted(receipt, {"passages": passages_of(document)})
         tx.put(RECEIPTS, receipt)
     tx.put(DOCUMENTS, tombstone(document, now))
@@ -83,7 +83,7 @@ def delete_knowledge_base(deps: LibraryDeps, caller: Caller, knowledge_base_id: 
         base = reachable(caller, base, knowledge_base_id)
         claim = tx.get(KNOWLEDGE_BASE_NAMES, claim_id(base.name_key))
         now = deps.clock.now()
-        receipt = _new_receipt(SubjectKind.KNOWLEDGE_BASE, base.id, now, base.department_ids)
+        receipt = new_receipt(SubjectKind.KNOWLEDGE_BASE, base.id, now, base.department_ids)
         tx.put(RECEIPTS, receipt)
         gone = replace(
             base, deleting=True, active=False, index_version=base.index_version + 1, updated_at=now
@@ -110,7 +110,8 @@ def receipt_id(subject_kind: SubjectKind, subject_id: str) -> str:
     return content_id("rcp", subject_kind, subject_id)
 
 
-def _new_receipt(kind: SubjectKind, subject_id: str, now: datetime, departments: tuple[str, ...]) -> Receipt:
+def new_receipt(kind: SubjectKind, subject_id: str, now: datetime, departments: tuple[str, ...]) -> Receipt:
+    """Of a delete that begins now."""
     return Receipt(
         receipt_id(kind, subject_id), kind, subject_id, ReceiptStatus.RUNNING, now, department_ids=departments
     )

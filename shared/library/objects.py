@@ -17,9 +17,14 @@ class RevisionRef:
     revision: int
 
 
+def account_prefix(account_id: str) -> str:
+    """What the names of all objects of an account start with, in both buckets."""
+    return f"accounts/{account_id}/"
+
+
 def prefix(account_id: str, document_id: str, revision: int | None = None) -> str:
     """What the names of all objects of a document (or of one revision) start with, in both buckets."""
-    whole = f"accounts/{account_id}/documents/{document_id}/"
+    whole = f"{account_prefix(account_id)}documents/{document_id}/"
     return whole if revision is None else f"{whole}{revision}/"
 
 

@@ -7,7 +7,7 @@ transaction that removes what they count.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -15,14 +15,25 @@ from typing import Any
 
 from shared.domain.knowledge import Document, DocumentStatus, Receipt, ReceiptStatus, SubjectKind
 from shared.index.publish import drop_index, drop_segments, remove
+from shared.library.closing import enqueue_farewell
 from shared.library.contents import drop_claims, release_content
 from shared.library.deletes import counted, enqueue_purge, passages_of, tombstone
 from shared.library.deps import LibraryDeps
 from shared.library.forget import forget_document
-from shared.library.objects import prefix
+from shared.library.objects import account_prefix, prefix
 from shared.library.succession import unlink
 from shared.ports import AccountStore, Kind, Query, Transaction
-from shared.records import CHUNKS, DOCUMENTS, KNOWLEDGE_BASES, OUTLINES, PAID, RECEIPTS, RECORDS
+from shared.records import (
+    API_KEYS,
+    CHUNKS,
+    DOCUMENTS,
+    KNOWLEDGE_BASES,
+    MEMBERS,
+    OUTLINES,
+    PAID,
+    RECEIPTS,
+    RECORDS,
+)
 
 log = logging.getLogger(__name__)
 
@@ -48,11 +59,7 @@ def purge(deps: LibraryDeps, account_id: str, name: str) -> str:
     if receipt is None or receipt.status is ReceiptStatus.DONE:
         return "nothing"
     cascade = _Cascade(deps, account_id, store, receipt)
-    again_at = (
-        _purge_document(cascade)
-        if receipt.subject_kind is SubjectKind.DOCUMENT
-        else _purge_knowledge_base(cascade)
-    )
+    again_at = _PURGES[receipt.subject_kind](cascade)
     if again_at is not None:
         enqueue_purge(deps, account_id, name, again_at)
         return "continues"
@@ -77,11 +84,23 @@ def _purge_document(cascade: _Cascade) -> datetime | None:
     return busy_until
 
 
-def _purge_knowledge_base(cascade: _Cascade) -> datetime | None:
+def _purge_account(cascade: _Cascade) -> datetime | None:
+    """One knowledge base after the other, then all else but what it takes to read the receipt."""
+    for base in cascade.store.every(KNOWLEDGE_BASES, Query()):
+        again_at = _purge_knowledge_base(cascade, base.id)
+        if again_at is not None:
+            return again_at
+    _delete_objects(cascade, account_prefix(cascade.account_id))
+    _count(cascade, cascade.store.wipe(keep=(RECEIPTS, API_KEYS, MEMBERS)))
+    enqueue_farewell(cascade.deps, cascade.account_id)
+    return None
+
+
+def _purge_knowledge_base(cascade: _Cascade, knowledge_base_id: str) -> datetime | None:
     """When to go on; None when all is gone."""
     now = cascade.deps.clock.now()
     again_at: datetime | None = None
-    where = (("knowledge_base_id", "==", cascade.receipt.subject_id),)
+    where = (("knowledge_base_id", "==", knowledge_base_id),)
     for document in _pages(cascade.store, DOCUMENTS, where):
         if cascade.deps.clock.now() > now + _CALL:
             return cascade.deps.clock.now()
@@ -93,8 +112,8 @@ def _purge_knowledge_base(cascade: _Cascade) -> datetime | None:
     if again_at is not None:
         return again_at
     _delete_all(cascade, RECORDS, where, "records")
-    drop_index(cascade.store, cascade.receipt.subject_id)
-    cascade.store.delete_many(KNOWLEDGE_BASES, [cascade.receipt.subject_id])
+    drop_index(cascade.store, knowledge_base_id)
+    cascade.store.delete_many(KNOWLEDGE_BASES, [knowledge_base_id])
     return None
 
 
@@ -190,3 +209,10 @@ def _pages(store: AccountStore, kind: Kind[Document], where: Where) -> Iterator[
         page = store.find(kind, query)
         yield from page.items
         query = replace(query, cursor=page.next_cursor) if page.next_cursor is not None else None
+
+
+_PURGES: Mapping[SubjectKind, Callable[[_Cascade], datetime | None]] = {
+    SubjectKind.DOCUMENT: _purge_document,
+    SubjectKind.KNOWLEDGE_BASE: lambda cascade: _purge_knowledge_base(cascade, cascade.receipt.subject_id),
+    SubjectKind.ACCOUNT: _purge_account,
+}

@@ -8,7 +8,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import timedelta
 
-from shared.domain.accounts import Account, ApiKey, Caller, Member
+from shared.domain.accounts import Account, ApiKey, Caller, Member, Permission
 from shared.domain.errors import InvalidRequestError, UnauthenticatedError
 from shared.domain.ids import is_id
 from shared.ports import Clock, IdTokens, Store
@@ -135,7 +135,7 @@ def _key_caller(known: _Known) -> Caller:
         account_id=known.account.id,
         plan=known.account.plan,
         principal=f"key:{known.key.id}",
-        permissions=frozenset(known.key.permissions),
+        permissions=_left(known.account, frozenset(known.key.permissions)),
         department_ids=_reach(known.key.department_ids),
     )
 
@@ -145,10 +145,19 @@ def _member_caller(account: Account, member: Member) -> Caller:
         account_id=account.id,
         plan=account.plan,
         principal=f"user:{member.id}",
-        permissions=permissions_of(member.role),
+        permissions=_left(account, permissions_of(member.role)),
         department_ids=_reach(member.department_ids),
         role=member.role,
     )
+
+
+def _left(account: Account, permissions: frozenset[Permission]) -> frozenset[Permission]:
+    """Of a closed account administrators read the receipt; nobody does anything else."""
+    if not account.deleting:
+        return permissions
+    if Permission.ACCOUNT_ADMIN not in permissions:
+        raise UnauthenticatedError("The account is being deleted.")
+    return frozenset({Permission.KB_READ})
 
 
 def _reach(department_ids: tuple[str, ...] | None) -> frozenset[str] | None:

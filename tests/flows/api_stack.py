@@ -18,6 +18,7 @@ from shared.http.api.routes import ROUTES
 from shared.http.app import HttpApp
 from shared.ingest.flow import advance
 from shared.ingest.tidy import tidy
+from shared.library.closing import farewell
 from shared.library.objects import RevisionRef
 from shared.library.purge import purge
 from shared.ports import AccountStore, Task
@@ -83,6 +84,9 @@ class Stack:
                 body = task.body
                 if task.path == "/purge":
                     outcomes.append(purge(self.deps, str(body["account"]), str(body["receipt"])))
+                    continue
+                if task.path == "/farewell":
+                    outcomes.append(farewell(self.deps, str(body["account"])))
                     continue
                 if task.path == "/refresh":
                     who, what = str(body["account"]), str(body["document"])

@@ -6,7 +6,7 @@ import base64
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,6 +28,8 @@ _COMMIT_WRITES = 400
 _READ_BATCH = 300
 # Each round is five attempts of the SDK; then we wait, longer each time, and start over.
 _ROUNDS = 8
+# The SDK's deletes in bulk do not tell which of them failed: it is looked again, and deleted again.
+_WIPES = 4
 
 
 def connect(project: str, database: str) -> firestore.Client:
@@ -66,19 +68,19 @@ class _Paths:
 
     def __init__(self, client: firestore.Client, account_id: str) -> None:
         self.client = client
-        self._account = client.collection("accounts").document(account_id)
+        self.account = client.collection("accounts").document(account_id)
 
     def collection(self, kind: Kind[Any]) -> Any:
         """`threads/{id}/messages` is a collection below a record; the plain ones are below the account."""
         *above, name = kind.collection.split("/")
-        parent = self._account
+        parent = self.account
         for collection, record_id in zip(above[::2], above[1::2], strict=True):
             parent = parent.collection(collection).document(record_id)
         return parent.collection(name)
 
     def document(self, kind: Kind[Any], record_id: str) -> Any:
         if not kind.collection:
-            return self._account
+            return self.account
         return self.collection(kind).document(record_id)
 
     def query(self, kind: Kind[Any], query: Query) -> tuple[Any, str | None]:
@@ -166,6 +168,18 @@ class FirestoreAccountStore:
                 for name in record_ids[start : start + _COMMIT_WRITES]:
                     batch.delete(self._paths.document(kind, name))
                 batch.commit()
+
+    def wipe(self, keep: Collection[Kind[Any]] = ()) -> Mapping[str, int]:
+        kept = {kind.collection for kind in keep}
+        removed: dict[str, int] = {}
+        for _ in range(_WIPES):
+            with _translated():
+                left = [one for one in self._paths.account.collections() if one.id not in kept]
+                for one in left:
+                    removed[one.id] = removed.get(one.id, 0) + int(self._client.recursive_delete(one))
+            if not left:
+                return removed
+        raise TransientError(f"Records of account {self.account_id} stay after {_WIPES} deletes.")
 
     def transact(self, body: Callable[[Transaction], R]) -> R:
         from google.api_core import exceptions

@@ -9,8 +9,10 @@ from pydantic import Field, StringConstraints
 
 from shared.domain.accounts import Account, ApiKey, Caller, Department, Permission, Plan, Role
 from shared.http.api.deps import AccountDeps
+from shared.http.api.receipts import AcceptedView
 from shared.http.models import Body, Id, Listing, NoParams, PageParams, View
 from shared.http.routes import AnyRoute, Call, Reply, Route
+from shared.library.closing import close_account
 from shared.library.deps import LibraryDeps
 from shared.library.paging import visible_page
 from shared.ports import Query
@@ -80,6 +82,10 @@ def get_account(deps: LibraryDeps, call: Call[None, NoParams]) -> AccountView:
     if account is None:
         raise not_found("account")
     return _account_view(account, call)
+
+
+def delete_account(deps: LibraryDeps, call: Call[None, NoParams]) -> AcceptedView:
+    return AcceptedView(receipt_id=close_account(deps, call.caller).id)
 
 
 def list_departments(deps: LibraryDeps, call: Call[None, PageParams]) -> Listing[DepartmentView]:
@@ -174,6 +180,15 @@ def _key_view(key: ApiKey) -> ApiKeyView:
 
 ROUTES: tuple[AnyRoute, ...] = (
     Route("GET", "/v1/account", get_account, "The caller's account, and the caller", response=AccountView),
+    Route(
+        "DELETE",
+        "/v1/account",
+        delete_account,
+        "Delete the account with all that is in it",
+        Permission.ACCOUNT_ADMIN,
+        response=AcceptedView,
+        status=202,
+    ),
     Route(
         "GET",
         "/v1/departments",

@@ -40,6 +40,9 @@ _RETAINED = (
     RetainedView(where="soft-deleted objects in Cloud Storage", days=7),
     RetainedView(where="point-in-time recovery of Firestore", days=7),
 )
+_OF_ACCOUNT = (
+    RetainedView(where="the account's keys, members and receipts, so that this can be read", days=7),
+)
 
 
 def get_receipt(deps: LibraryDeps, call: Call[None, NoParams]) -> ReceiptView:
@@ -54,7 +57,7 @@ def _view(receipt: Receipt) -> ReceiptView:
         subject_id=receipt.subject_id,
         status=receipt.status,
         removed=receipt.removed,
-        retained=_RETAINED,
+        retained=_RETAINED + _OF_ACCOUNT * (receipt.subject_kind is SubjectKind.ACCOUNT),
         created_at=receipt.created_at,
         finished_at=receipt.finished_at,
     )
