@@ -23,14 +23,16 @@ from shared.adapters.clock import SystemClock
 from shared.adapters.firestore.store import FirestoreStore, connect
 from shared.adapters.storage import GcsObjects
 from shared.adapters.storage import connect as connect_storage
-from shared.domain.accounts import Caller, Permission, Plan
+from shared.domain.accounts import Caller, Permission, Plan, Role
 from shared.domain.knowledge import DocumentStatus, KnowledgeBaseType
 from shared.library.knowledge_bases import NewKnowledgeBase, create_knowledge_base
 from shared.library.uploads import FileInfo, create_from_bytes
 from shared.records import DOCUMENTS
 from shared.tenancy.accounts import create_account, create_key
+from shared.tenancy.members import NewMember, add_member
 from tests.emulated import DERIVED, PROJECT, UPLOADS
 from tests.functions.process import FunctionProcess
+from tests.identity import Identity, claims_of, unsigned
 
 pytestmark = pytest.mark.slow
 
@@ -47,6 +49,7 @@ class Deployment:
     store: FirestoreStore
     account_id: str
     token: str
+    id_token: str
     document_id: str
     object_name: str
 
@@ -69,7 +72,8 @@ def deployment(firestore_host: str, storage_url: str) -> Iterator[Deployment]:
     project = f"demo-{uuid.uuid4().hex[:8]}"
     client = connect(project, "(default)")
     store = FirestoreStore(client)
-    with ModelStubs() as stubs:
+    with ModelStubs() as stubs, Identity() as identity:
+        identity.users["ada"] = {"validSince": "0"}
         env = {
             "GOOGLE_CLOUD_PROJECT": project,
             "FIRESTORE_EMULATOR_HOST": firestore_host,
@@ -77,6 +81,7 @@ def deployment(firestore_host: str, storage_url: str) -> Iterator[Deployment]:
             "CLOUD_TASKS_EMULATOR_HOST": tasks.host,
             "ALMANAC_TASKS_QUEUE": QUEUE,
             "ALMANAC_TASKS_URL": "http://127.0.0.1:9",
+            "FIREBASE_AUTH_EMULATOR_HOST": identity.host,
             **stubs.environment(),
         }
         yield _with_document(env, store, storage_url)
@@ -91,13 +96,15 @@ def _with_document(env: dict[str, str], store: FirestoreStore, storage_url: str)
     key = create_key(
         store.of(account_id), clock, name="all", permissions=tuple(Permission), department_ids=None
     )
+    add_member(store.of(account_id), clock, NewMember(Role.MEMBER, uid="ada"))
+    id_token = unsigned(claims_of(env["GOOGLE_CLOUD_PROJECT"], "ada", clock.now()))
     who = Caller(account_id, Plan.PRO, "test", frozenset(Permission), None)
     new = NewKnowledgeBase("Lamps", KnowledgeBaseType.FILES, is_auto_context=True)
     base = create_knowledge_base(store.of(account_id), clock, who, new)
     storage = connect_storage(PROJECT, storage_url)
     deps = Deps(store, GcsObjects(storage, UPLOADS), GcsObjects(storage, DERIVED), None, clock)
     document = create_from_bytes(deps, who, base.id, FileInfo("a.md", "text/markdown", len(TEXT)), TEXT)  # type: ignore[arg-type]
-    return Deployment(env, store, account_id, key.token, document.id, document.object_name)
+    return Deployment(env, store, account_id, key.token, id_token, document.id, document.object_name)
 
 
 @dataclass
@@ -177,6 +184,11 @@ def _answer(deployment: Deployment, processes: dict[str, FunctionProcess]) -> No
     )
     assert asked.status_code == 200, processes["chat"].child.last_output()
     assert [c["document_id"] for c in asked.json()["citations"]] == [deployment.document_id]
+
+    for name, path in (("api", "/v1/knowledge-bases"), ("chat", "/v1/threads")):
+        person = {"Authorization": f"Bearer {deployment.id_token}"}
+        listed = requests.get(f"{processes[name].url}{path}", headers=person, timeout=60)
+        assert listed.status_code == 200, processes[name].child.last_output()
 
     work = {"account": deployment.account_id, "document": deployment.document_id, "revision": 1}
     tidied = requests.post(f"{processes['tasks'].url}/tidy", json=work, timeout=60)
