@@ -41,6 +41,7 @@ def publish(store: AccountStore, clock: Clock, publication: Publication) -> Docu
     for _ in range(_TRIES):
         document = _queue(store, publication)
         if document is not None:
+            _drop_unlisted(store, publication)
             return document
         document = _folded(store, clock, publication)
         if document is not None:
@@ -79,6 +80,20 @@ def _queue(store: AccountStore, publication: Publication) -> Document | None:
             store.delete_many(SEGMENTS, [ref.id for ref in publication.segments])
         raise found
     return found
+
+
+def _drop_unlisted(store: AccountStore, publication: Publication) -> None:
+    """Others published it before us. If its segments have been merged since, ours came too late for anybody:
+    no manifest ever lists them again."""
+    names = [ref.id for ref in publication.segments]
+
+    def body(tx: Transaction) -> None:
+        manifest = load(tx.get(MANIFESTS, publication.knowledge_base_id))
+        for name in names:
+            if not manifest.holds([name]):
+                tx.delete(SEGMENTS, name)
+
+    store.transact(body)
 
 
 def fold(

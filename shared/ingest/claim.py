@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -29,10 +29,11 @@ class Refusal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """`until` is when a live lease ends (only with BUSY)."""
+    """`until` is when a live lease ends (only with BUSY), `document` the one whose revision is SETTLED."""
 
     why: Refusal
     until: datetime | None = None
+    document: Document | None = field(default=None, compare=False, repr=False)
 
 
 class Lease:
@@ -196,7 +197,7 @@ def _refusal(document: Document | None, revision: int, now: datetime) -> Refused
     if revision < document.latest_revision:
         return Refused(Refusal.STALE)
     if document.settled_revision >= revision:
-        return Refused(Refusal.SETTLED)
+        return Refused(Refusal.SETTLED, document=document)
     work = document.work
     if work is not None and work.revision == revision and work.lease_until > now:
         return Refused(Refusal.BUSY, until=work.lease_until)

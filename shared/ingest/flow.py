@@ -16,7 +16,7 @@ from typing import Protocol
 
 from shared.domain.errors import AlmanacError, LeaseLostError, NotFoundError, RefusedFileError
 from shared.domain.ids import content_id
-from shared.domain.knowledge import DocumentStatus, Progress
+from shared.domain.knowledge import Document, DocumentStatus, Progress
 from shared.domain.text import Extraction
 from shared.ingest.chunk import chunk
 from shared.ingest.claim import Lease, Refusal, Refused, claim
@@ -160,7 +160,7 @@ def _run(work: _Work) -> Outcome:
     )
     content = Content(sha256, len(data), extraction, chunks, summaries, windows, vectors)
     publish_content(work.deps, work.store, work.lease, content)
-    work.deps.queue.enqueue(task("/tidy", work.ref, name=_name("tidy", work.ref)))
+    _tidy_later(work.deps, work.ref)
     return Outcome.PUBLISHED
 
 
@@ -181,7 +181,18 @@ def _refused(deps: IngestDeps, ref: RevisionRef, refused: Refused) -> Outcome:
         # Somebody works on it. If that one dies, nobody would come back: look again when its lease ends.
         moment = f"{refused.until.timestamp():.0f}"
         _again(deps, ref, f"look-{moment}", at=refused.until + timedelta(seconds=1))
+    if refused.document is not None:
+        _finish(deps, ref, refused.document)
     return Outcome.NOTHING
+
+
+def _finish(deps: IngestDeps, ref: RevisionRef, document: Document) -> None:
+    """What follows the end of a revision, once more: the call that settled it may have died before it did
+    that, and then its event is delivered again."""
+    if not document.object_name:
+        _drop_objects(deps, ref)
+    elif document.published is not None and document.published.revision == ref.revision:
+        _tidy_later(deps, ref)
 
 
 def _failed(deps: IngestDeps, ref: RevisionRef, lease: Lease, error: AlmanacError) -> Outcome:
@@ -208,6 +219,10 @@ def _drop_objects(deps: IngestDeps, ref: RevisionRef) -> None:
     start = prefix(ref.account_id, ref.document_id, ref.revision)
     deps.uploads.delete_prefix(start)
     deps.derived.delete_prefix(start)
+
+
+def _tidy_later(deps: IngestDeps, ref: RevisionRef) -> None:
+    deps.queue.enqueue(task("/tidy", ref, name=_name("tidy", ref)))
 
 
 def _again(deps: IngestDeps, ref: RevisionRef, mark: str, *, at: datetime | None) -> None:

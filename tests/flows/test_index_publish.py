@@ -275,6 +275,23 @@ def test_merging_changes_nothing_for_readers(records: FirestoreAccountStore, cac
     assert shown(ask(IndexCache(64 * 1024 * 1024), records, "alpha")) == before
 
 
+def test_who_comes_after_the_merge_leaves_no_segment_behind(
+    records: FirestoreAccountStore, cache: IndexCache
+) -> None:
+    slow = claim(records, name="doc0")
+    for number in range(8):
+        put_in(records, name=f"doc{number}", texts=["alpha"])
+    while merge(records, "kb"):
+        pass
+    listed = listed_segments(records)
+    document = publish(
+        records, CLOCK, publication_of(slow, write_segments(records, segments_of(slow, ["alpha"])))
+    )
+    assert document == records.get(DOCUMENTS, "doc0")
+    assert stored_segments(records) == listed == listed_segments(records)
+    assert len(shown(ask(cache, records, "alpha"))) == 8
+
+
 def test_replaced_and_removed_rows_of_a_merged_segment_are_dead_and_then_gone(
     records: FirestoreAccountStore, cache: IndexCache
 ) -> None:

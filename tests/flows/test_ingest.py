@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from shared.domain.accounts import Caller
-from shared.domain.errors import ModelUnavailableError
+from shared.domain.errors import ModelUnavailableError, NotFoundError
 from shared.domain.knowledge import DocumentStatus
 from shared.domain.text import Outline, StoredChunk
 from shared.index.manifest import MANIFESTS, load
@@ -76,6 +76,50 @@ def test_a_duplicate_event_does_nothing(bench: Workbench, who: Caller) -> None:
     bench.clock.pass_seconds(3600)
     assert advance(bench, ref_of(who, document)) is Outcome.NOTHING
     assert (read(bench, who, document), derived_state(bench, who), len(bench.embedder.inputs)) == before
+
+
+class PulledPlug(BaseException):
+    """Stands for the end of the process."""
+
+
+def test_what_follows_a_publication_is_done_although_its_call_died_first(
+    bench: Workbench, who: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = make_base(bench, who)
+    document = ingest(bench, who, upload(bench, who, base, handbook(3)))
+    bench.queue.tasks.clear()
+    changed = change(bench, who, document, handbook(2))
+
+    def die(_: object) -> None:
+        raise PulledPlug
+
+    with monkeypatch.context() as dying:
+        dying.setattr(bench.queue, "enqueue", die)
+        with pytest.raises(PulledPlug):
+            advance(bench, ref_of(who, changed))
+    assert read(bench, who, changed).settled_revision == 2
+    assert advance(bench, ref_of(who, changed)) is Outcome.NOTHING
+    assert advance(bench, ref_of(who, changed)) is Outcome.NOTHING
+    assert [task.path for task in bench.queue.tasks] == ["/tidy"]
+
+
+def test_nothing_of_a_refused_file_stays_although_its_call_died_first(
+    bench: Workbench, who: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = upload(bench, who, make_base(bench, who), "\x00\x01\x02" * 900)
+
+    def die(_: str) -> int:
+        raise PulledPlug
+
+    with monkeypatch.context() as dying:
+        dying.setattr(bench.uploads, "delete_prefix", die)
+        with pytest.raises(PulledPlug):
+            advance(bench, ref_of(who, document))
+    assert read(bench, who, document).status is DocumentStatus.FAILED
+    assert bench.uploads.read(document.object_name)
+    assert advance(bench, ref_of(who, document)) is Outcome.NOTHING
+    with pytest.raises(NotFoundError):
+        bench.uploads.read(document.object_name)
 
 
 def test_an_older_revision_after_a_newer_one_changes_nothing(bench: Workbench, who: Caller) -> None:
