@@ -49,6 +49,7 @@ class Settings:
     index_cache_mb: int = 256
     lease_seconds: int = 120
     advance_seconds: int = 400
+    call_seconds: int = 300
     max_attempts: int = 8
     web_sites: tuple[str, ...] = ()
     fetch_pause_seconds: float = 1.0
@@ -92,6 +93,7 @@ class Settings:
             index_cache_mb=int(env.get("ALMANAC_INDEX_CACHE_MB", default.index_cache_mb)),
             lease_seconds=int(env.get("ALMANAC_LEASE_SECONDS", default.lease_seconds)),
             advance_seconds=int(env.get("ALMANAC_ADVANCE_SECONDS", default.advance_seconds)),
+            call_seconds=int(env.get("ALMANAC_CALL_SECONDS", default.call_seconds)),
             max_attempts=int(env.get("ALMANAC_MAX_ATTEMPTS", default.max_attempts)),
             web_sites=_web_sites(env),
             fetch_pause_seconds=float(env.get("ALMANAC_FETCH_PAUSE_SECONDS", default.fetch_pause_seconds)),

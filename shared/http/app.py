@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
 from flask import Request, Response
@@ -21,6 +22,7 @@ from shared.http.parse import parse_body, parse_query, read_raw
 from shared.http.routes import AnyRoute, Call, RawRequest, Reply, Result, Router, UploadedFile
 from shared.logs import add_to_log_context, configure, log_context
 from shared.ports import Clock, Store
+from shared.settings import Settings
 from shared.tenancy.authenticate import Authenticator
 from shared.tenancy.authorize import act_as, require
 
@@ -49,6 +51,8 @@ class HttpApp(Generic[S]):
     """Answers Flask requests by a route table. `services` is what every handler gets first.
 
     `authenticate` turns the headers `Authorization` and `X-Account-Id` into a caller or raises.
+    `call_seconds` is longer than any call runs: an idempotency key that is in use for that long has lost its
+    call.
     """
 
     def __init__(
@@ -59,12 +63,14 @@ class HttpApp(Generic[S]):
         authenticate: Callable[[str | None, str | None], Caller],
         store: Store,
         clock: Clock,
+        call_seconds: float = 300,
     ) -> None:
         self._router = Router(routes)
         self._services = services
         self._authenticate = authenticate
         self._store = store
         self._clock = clock
+        self._running_for = timedelta(seconds=call_seconds)
 
     def __call__(self, request: Request) -> Response:
         """The response, in every case: what goes wrong becomes a problem document."""
@@ -122,8 +128,9 @@ class HttpApp(Generic[S]):
         return _Parsed(route, path, caller, acting, query, body, file, read_raw(route, request))
 
     def _run(self, parsed: _Parsed, request: Request, request_id: str) -> Response:
-        def run() -> Response:
-            return self._handle(parsed, request_id)
+        def run(origin: str = "") -> Response:
+            call = replace(_call(parsed, request_id), origin=origin)
+            return render(parsed.route.handler(self._services, call), parsed.route.status)
 
         key = request.headers.get(idempotency.HEADER)
         if key is None or not parsed.route.writes or parsed.caller is None:
@@ -134,13 +141,11 @@ class HttpApp(Generic[S]):
             self._clock,
             idempotency.record_id(parsed.caller, route, key),
             _fingerprint(parsed, request),
-            lambda: self._final(run, request_id),
+            lambda origin: self._final(lambda: run(origin), request_id),
+            running_for=self._running_for,
             keep=not parsed.route.secret,
             again=self._again(parsed, request_id),
         )
-
-    def _handle(self, parsed: _Parsed, request_id: str) -> Response:
-        return render(parsed.route.handler(self._services, _call(parsed, request_id)), parsed.route.status)
 
     def _again(self, parsed: _Parsed, request_id: str) -> Callable[[str], Response] | None:
         """Answers a repeat whose first answer was not kept, by the place of what that made."""
@@ -208,6 +213,8 @@ class HttpDeps(Protocol):
     def clock(self) -> Clock: ...
     @property
     def authenticator(self) -> Authenticator: ...
+    @property
+    def settings(self) -> Settings: ...
 
 
 D = TypeVar("D", bound=HttpDeps)
@@ -216,4 +223,11 @@ D = TypeVar("D", bound=HttpDeps)
 def app_for(routes: Iterable[AnyRoute], deps: D) -> HttpApp[D]:
     """The application of a function: its routes on its container, callers verified by its authenticator."""
     configure()
-    return HttpApp(routes, deps, authenticate=deps.authenticator, store=deps.store, clock=deps.clock)
+    return HttpApp(
+        routes,
+        deps,
+        authenticate=deps.authenticator,
+        store=deps.store,
+        clock=deps.clock,
+        call_seconds=deps.settings.call_seconds,
+    )

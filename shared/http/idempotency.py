@@ -14,13 +14,11 @@ from flask import Response
 
 from shared.domain.accounts import Caller
 from shared.domain.errors import ConflictError, InvalidRequestError
-from shared.domain.ids import content_id
+from shared.domain.ids import content_id, new_id
 from shared.ports import AccountStore, Clock, Kind, Transaction
 
 HEADER = "Idempotency-Key"
 _KEPT_FOR = timedelta(hours=24)
-# Longer than any call of the API runs; a key whose call died is free again after it.
-_RUNNING_FOR = timedelta(minutes=5)
 _LONGEST_KEPT = 500_000  # bytes; a record holds 1 MiB
 
 
@@ -28,7 +26,10 @@ _LONGEST_KEPT = 500_000  # bytes; a record holds 1 MiB
 class Answered:
     """A key in use. `status` None means that its call still runs, until `running_until`. `body` None with a
     status means that the answer was not kept; `location` then says where what it made can be read.
-    `expire_at` is also the database's time to live."""
+    `expire_at` is also the database's time to live.
+
+    The ids of what the call makes derive from `origin`. A repeat that goes on where a call died makes the
+    same, so that nothing is made twice, and nothing stays half made."""
 
     id: str
     fingerprint: str
@@ -38,9 +39,15 @@ class Answered:
     content_type: str = ""
     body: str | None = None
     location: str = ""
+    origin: str = ""
 
 
 ANSWERED = Kind("idempotency_keys", Answered)
+
+
+class StillRunningError(ConflictError):
+    default_hint = "Repeat it in a few seconds."
+    retry_after = 1.0
 
 
 def record_id(caller: Caller, route: str, key: str) -> str:
@@ -65,38 +72,50 @@ def once(
     clock: Clock,
     key_id: str,
     request_fingerprint: str,
-    run: Callable[[], Response],
+    run: Callable[[str], Response],
     *,
+    running_for: timedelta,
     keep: bool = True,
     again: Callable[[str], Response] | None = None,
 ) -> Response:
-    """Runs the call unless its key did before, and keeps the answer for a day. An exception frees the key.
-    An answer that is not kept is told by `again`, from the place that its `Content-Location` named.
+    """Runs the call unless its key did before, and keeps the answer for a day. `run` gets the origin of the
+    ids of what it makes. An exception frees the key, and so do `running_for` without an answer: a repeat then
+    runs with the same origin. An answer that is not kept is told by `again`, from the place that its
+    `Content-Location` named.
 
-    Raises `ConflictError` when the key came with another request, while the first call still runs, and
-    when the first answer was not kept and there is no `again`.
+    Raises `ConflictError` when the key came with another request, when the first answer was not kept and
+    there is no `again`, and as `StillRunningError` while the first call still runs.
     """
     now = clock.now()
-    mine = Answered(key_id, request_fingerprint, now + _RUNNING_FOR, now + _KEPT_FOR)
-    earlier = store.transact(lambda tx: _claim(tx, mine, now))
-    if earlier is not None:
-        return _repeat(earlier, request_fingerprint, again)
+    new = Answered(key_id, request_fingerprint, now + running_for, now + _KEPT_FOR, origin=new_id("org"))
+    found = store.transact(lambda tx: _claim(tx, new, now))
+    if isinstance(found, Earlier):
+        return _repeat(found.answered, request_fingerprint, again)
     try:
-        response = run()
+        response = run(found.origin)
     except BaseException:
-        store.delete_many(ANSWERED, [key_id])
+        store.put_many(ANSWERED, [replace(found, running_until=now)])
         raise
-    store.put_many(ANSWERED, [_answer(mine, response, keep=keep)])
+    store.put_many(ANSWERED, [_answer(found, response, keep=keep)])
     return response
 
 
-def _claim(tx: Transaction, mine: Answered, now: datetime) -> Answered | None:
-    """The record that is in the way, or None after putting ours."""
-    earlier = tx.get(ANSWERED, mine.id)
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A call with the same key that is in the way."""
+
+    answered: Answered
+
+
+def _claim(tx: Transaction, new: Answered, now: datetime) -> Answered | Earlier:
+    """The key as ours now, or who was there before."""
+    earlier = tx.get(ANSWERED, new.id)
     if earlier is not None and not _free(earlier, now):
-        return earlier
-    tx.put(ANSWERED, mine)
-    return None
+        return Earlier(earlier)
+    if earlier is not None and earlier.expire_at > now and earlier.fingerprint == new.fingerprint:
+        new = replace(new, origin=earlier.origin)
+    tx.put(ANSWERED, new)
+    return new
 
 
 def _free(earlier: Answered, now: datetime) -> bool:
@@ -122,9 +141,7 @@ def _repeat(earlier: Answered, request_fingerprint: str, again: Callable[[str], 
             "This idempotency key was used with another request.", hint="Use a new key for a new request."
         )
     if earlier.status is None:
-        raise ConflictError(
-            "The first request with this idempotency key still runs.", hint="Repeat it in a few seconds."
-        )
+        raise StillRunningError("The first request with this idempotency key still runs.")
     if earlier.body is not None:
         response = Response(earlier.body, status=earlier.status, content_type=earlier.content_type)
     elif again is not None:

@@ -10,10 +10,12 @@ from flask import Response
 from pydantic import ValidationError
 
 from shared.domain.errors import AlmanacError, InvalidRequestError, ModelUnavailableError, RateLimitedError
+from shared.http.idempotency import StillRunningError
 from shared.http.models import FieldProblem, Problem
 from shared.http.routes import MethodNotAllowedError
 
 MEDIA_TYPE = "application/problem+json"
+_SAY_WHEN = (RateLimitedError, ModelUnavailableError, StillRunningError)
 
 
 class InternalError(AlmanacError):
@@ -46,7 +48,7 @@ def respond(error: AlmanacError, request_id: str) -> Response:
 
 
 def _headers(error: AlmanacError) -> dict[str, str]:
-    if isinstance(error, RateLimitedError | ModelUnavailableError) and error.retry_after is not None:
+    if isinstance(error, _SAY_WHEN) and error.retry_after is not None:
         return {"Retry-After": str(max(1, math.ceil(error.retry_after)))}
     if isinstance(error, MethodNotAllowedError):
         return {"Allow": ", ".join(error.allowed)}

@@ -14,6 +14,7 @@ from werkzeug.routing import BaseConverter, Map, Rule
 
 from shared.domain.accounts import Caller, Permission
 from shared.domain.errors import InvalidRequestError, NotFoundError, UnauthenticatedError
+from shared.domain.ids import content_id, new_id
 from shared.http.models import NoParams, Params
 
 S = TypeVar("S")
@@ -47,7 +48,8 @@ class RawRequest:
 @dataclass(frozen=True, slots=True)
 class Call(Generic[B_co, Q_co]):
     """One request, parsed. `path` holds the ids of the path; `body` is the route's body or form model. `raw`
-    is there for routes that say so."""
+    is there for routes that say so. `origin` is the same for every try of a write with an idempotency key,
+    and empty without one."""
 
     verified: Caller | None
     path: Mapping[str, str]
@@ -56,6 +58,11 @@ class Call(Generic[B_co, Q_co]):
     request_id: str
     file: UploadedFile | None = None
     raw: RawRequest | None = None
+    origin: str = ""
+
+    def new_id(self, prefix: str) -> str:
+        """The id of the one thing of its kind that this call makes; a repeat of the call finds it by it."""
+        return content_id(prefix, self.origin) if self.origin else new_id(prefix)
 
     @property
     def caller(self) -> Caller:

@@ -60,9 +60,10 @@ def delete_without_source(deps: LibraryDeps, ref: RevisionRef) -> Receipt | None
 
 
 def _bury(tx: Transaction, document: Document, base: KnowledgeBase | None, now: datetime) -> Receipt:
-    """Puts the tombstone and the receipt, unless they are there."""
+    """Puts the tombstone and the receipt, unless they are there. A document that came again under the id of
+    one that is gone gets a receipt of its own."""
     receipt = tx.get(RECEIPTS, receipt_id(SubjectKind.DOCUMENT, document.id))
-    if receipt is None:
+    if receipt is None or receipt.status is ReceiptStatus.DONE:
         departments = base.department_ids if base is not None else ()
         receipt = new_receipt(SubjectKind.DOCUMENT, document.id, now, departments)
         receipt = counted(receipt, {"passages": passages_of(document)})

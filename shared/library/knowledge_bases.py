@@ -31,9 +31,17 @@ class NewKnowledgeBase:
 
 
 def create_knowledge_base(
-    store: AccountStore, clock: Clock, caller: Caller, new: NewKnowledgeBase
+    store: AccountStore,
+    clock: Clock,
+    caller: Caller,
+    new: NewKnowledgeBase,
+    *,
+    knowledge_base_id: str | None = None,
 ) -> KnowledgeBase:
-    """Raises `PlanRequiredError`, `QuotaExceededError`, `ConflictError` for a name that is taken, and
+    """Makes it under `knowledge_base_id`, a new id by default; what is there already under that id was made
+    by an earlier try of the same call, and is returned.
+
+    Raises `PlanRequiredError`, `QuotaExceededError`, `ConflictError` for a name that is taken, and
     `InvalidRequestError` for an unfit name or departments that are not the caller's.
 
     The count is read before the write: requests in flight together may pass the quota by their number.
@@ -47,7 +55,7 @@ def create_knowledge_base(
     now = clock.now()
     name = clean_name(new.name)
     made = KnowledgeBase(
-        id=new_id("kb"),
+        id=knowledge_base_id or new_id("kb"),
         name=name,
         name_key=name_key(name),
         type=new.type,
@@ -61,13 +69,16 @@ def create_knowledge_base(
         updated_at=now,
     )
 
-    def body(tx: Transaction) -> None:
+    def body(tx: Transaction) -> KnowledgeBase:
+        earlier = tx.get(KNOWLEDGE_BASES, made.id)
+        if earlier is not None:
+            return earlier
         _require_free_name(tx, made)
         tx.put(KNOWLEDGE_BASE_NAMES, NameClaim(claim_id(made.name_key), made.id))
         tx.put(KNOWLEDGE_BASES, made)
+        return made
 
-    store.transact(body)
-    return made
+    return store.transact(body)
 
 
 def reachable(caller: Caller, found: KnowledgeBase | None, knowledge_base_id: str) -> KnowledgeBase:

@@ -57,16 +57,25 @@ class FileInfo:
 
 
 def create_from_bytes(
-    deps: LibraryDeps, caller: Caller, knowledge_base_id: str, file: FileInfo, data: bytes
+    deps: LibraryDeps,
+    caller: Caller,
+    knowledge_base_id: str,
+    file: FileInfo,
+    data: bytes,
+    *,
+    document_id: str | None = None,
 ) -> Document:
     """A document with these bytes: `uploaded`, or `duplicate` when the knowledge base has them.
+
+    `document_id` is its id, a new one by default. When it is there already, an earlier try with the same
+    bytes made it and died: what that left undone is done.
 
     Raises `EmptyFileError` or `TooLargeError`, of which a failed record stays; what the file itself shows is
     found later and ends on the record. Raises `NotFoundError`, `PlanRequiredError`, `QuotaExceededError`.
     """
     store = deps.store.of(caller.account_id)
     require_place(store, caller, knowledge_base_id)
-    document = _new_document(deps, knowledge_base_id, file)
+    document = _new_document(deps, knowledge_base_id, file, document_id)
     _refuse_by_size(store, caller, document, file.size)
     sha256 = hashlib.sha256(data).hexdigest()
     document = replace(
@@ -79,23 +88,33 @@ def create_from_bytes(
 
     def body(tx: Transaction) -> Document:
         reachable(caller, tx.get(KNOWLEDGE_BASES, knowledge_base_id), knowledge_base_id)
+        earlier = tx.get(DOCUMENTS, document.id)
+        if earlier is not None and not _lost(earlier):
+            return earlier
         holder = holder_of(tx, knowledge_base_id, sha256)
         made = document if holder is None else _copy_of(document, holder.id)
         tx.put(DOCUMENTS, made)
         return made
 
     made = store.transact(body)
-    _write_object(deps, store, made, data)
+    if _unread(made):
+        _write_object(deps, store, made, data)
     return made
 
 
 def create_upload(
-    deps: LibraryDeps, caller: Caller, knowledge_base_id: str, file: FileInfo
+    deps: LibraryDeps,
+    caller: Caller,
+    knowledge_base_id: str,
+    file: FileInfo,
+    *,
+    document_id: str | None = None,
 ) -> tuple[Document, UploadTarget]:
-    """A document that waits for its file, and where the client sends that. Raises as `create_from_bytes`."""
+    """A document that waits for its file, and where the client sends that. `document_id` and what is raised
+    as in `create_from_bytes`."""
     store = deps.store.of(caller.account_id)
     require_place(store, caller, knowledge_base_id)
-    document = _new_document(deps, knowledge_base_id, file)
+    document = _new_document(deps, knowledge_base_id, file, document_id)
     _refuse_by_size(store, caller, document, file.size)
     name = source_name(RevisionRef(caller.account_id, document.id, 1))
     expires_at = deps.clock.now() + UPLOAD_WINDOW
@@ -108,15 +127,15 @@ def create_upload(
         object_name=name,
         upload_expires_at=expires_at,
     )
-    keep_new(store, caller, document)
-    return document, target
+    return keep_new(store, caller, document), target
 
 
 def replace_content(
     deps: LibraryDeps, caller: Caller, document_id: str, file: FileInfo, data: bytes
 ) -> Document:
-    """A new revision with these bytes. The same bytes as now change nothing. The version that readers see
-    stays until the new one is whole.
+    """A new revision with these bytes. The same bytes as now change nothing, but they are stored again while
+    nobody has read them: who sent them may have died before they were. The version that readers see stays
+    until the new one is whole.
 
     Raises `EmptyFileError`, `TooLargeError`, `NotFoundError`, and `ConflictError` when another document of
     the knowledge base has these bytes.
@@ -128,7 +147,7 @@ def replace_content(
     def body(tx: Transaction) -> tuple[Document, bool]:
         current = get_in_transaction(tx, caller, document_id)
         if current.sha256 == sha256 and current.status is not DocumentStatus.FAILED:
-            return current, False
+            return current, _unread(current)
         holder = holder_of(tx, current.knowledge_base_id, sha256)
         if holder is not None and holder.id != current.id:
             raise ConflictError(
@@ -140,8 +159,8 @@ def replace_content(
         tx.put(DOCUMENTS, changed)
         return changed, True
 
-    document, is_new = store.transact(body)
-    if is_new:
+    document, is_unread = store.transact(body)
+    if is_unread:
         _write_object(deps, store, document, data)
     return document
 
@@ -167,12 +186,14 @@ def _count_documents(store: AccountStore) -> int:
     return store.count(DOCUMENTS, Query(where=(("source.kind", "in", _COUNTED_SOURCES),)))
 
 
-def _new_document(deps: LibraryDeps, knowledge_base_id: str, file: FileInfo) -> Document:
+def _new_document(
+    deps: LibraryDeps, knowledge_base_id: str, file: FileInfo, document_id: str | None
+) -> Document:
     """A record without content yet; `object_name` is empty as long as nothing is stored."""
     now = deps.clock.now()
     filename = clean_filename(file.filename)
     return Document(
-        id=new_id("doc"),
+        id=document_id or new_id("doc"),
         knowledge_base_id=knowledge_base_id,
         title=file.title or PurePosixPath(filename).stem or filename,
         source=Source(SourceKind.UPLOAD, filename=filename, content_type=file.content_type),
@@ -201,15 +222,30 @@ def _check_size(filename: str, size: int) -> None:
         )
 
 
-def keep_new(store: AccountStore, caller: Caller, document: Document) -> None:
-    """Keeps the record, unless its knowledge base is gone by now."""
+def keep_new(store: AccountStore, caller: Caller, document: Document) -> Document:
+    """Keeps the record, unless its knowledge base is gone by now. The record as it is then: an earlier try
+    may have made it, and its file may have come since."""
 
-    def body(tx: Transaction) -> None:
+    def body(tx: Transaction) -> Document:
         base_id = document.knowledge_base_id
         reachable(caller, tx.get(KNOWLEDGE_BASES, base_id), base_id)
+        earlier = tx.get(DOCUMENTS, document.id)
+        if earlier is not None and earlier.status is not DocumentStatus.AWAITING_UPLOAD:
+            return earlier
         tx.put(DOCUMENTS, document)
+        return document
 
-    store.transact(body)
+    return store.transact(body)
+
+
+def _lost(document: Document) -> bool:
+    """Whether its file could not be stored."""
+    return document.status is DocumentStatus.FAILED and document.settled_revision < document.latest_revision
+
+
+def _unread(document: Document) -> bool:
+    """Whether nobody has read its file yet, so that it may not be stored."""
+    return document.work is None and document.status in (DocumentStatus.UPLOADED, DocumentStatus.DUPLICATE)
 
 
 def _refuse_by_size(store: AccountStore, caller: Caller, document: Document, size: int) -> None:
@@ -258,11 +294,13 @@ def _next_revision(
 
 
 def _write_object(deps: LibraryDeps, store: AccountStore, document: Document, data: bytes) -> None:
-    """Stores the bytes. When that fails, the record says so; should they have arrived all the same, their
-    event takes the record on."""
+    """Stores the bytes, unless they are: the object of a revision never has others. When that fails, the
+    record says so; should they have arrived all the same, their event takes the record on."""
     content_type = document.source.content_type or "application/octet-stream"
     try:
         deps.uploads.write(document.object_name, data, content_type=content_type)
+    except ConflictError:
+        return
     except AlmanacError as error:
         failure = Failure(error.code, "The file could not be stored.", "Upload it again.")
         revision = document.latest_revision

@@ -43,9 +43,14 @@ class AddressInfo:
 
 
 def create_from_address(
-    deps: AddressDeps, caller: Caller, knowledge_base_id: str, info: AddressInfo
+    deps: AddressDeps,
+    caller: Caller,
+    knowledge_base_id: str,
+    info: AddressInfo,
+    *,
+    document_id: str | None = None,
 ) -> Document:
-    """A document that waits for the first read of its address.
+    """A document that waits for the first read of its address. `document_id` as in `create_from_bytes`.
 
     Raises `UrlForbiddenError` for an address that is not on the public web as far as its text tells, and as
     `create_from_bytes`.
@@ -55,7 +60,7 @@ def create_from_address(
     require_place(store, caller, knowledge_base_id)
     now = deps.clock.now()
     document = Document(
-        id=new_id("doc"),
+        id=document_id or new_id("doc"),
         knowledge_base_id=knowledge_base_id,
         title=info.title or default_title(url),
         source=Source(SourceKind.URL, url=url),
@@ -67,7 +72,7 @@ def create_from_address(
         metadata=dict(info.metadata),
         refresh=Refresh(interval_days=info.interval_days, next_at=now),
     )
-    keep_new(store, caller, document)
+    document = keep_new(store, caller, document)
     enqueue_refresh(deps.queue, caller.account_id, document)
     return document
 

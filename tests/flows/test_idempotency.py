@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from emulators.models.script import Fault
 from emulators.models.server import ModelStubs
 from shared.domain.errors import ConflictError
 from shared.http import idempotency
-from shared.http.idempotency import ANSWERED
+from shared.http.idempotency import ANSWERED, StillRunningError
 from shared.ports import Query
 from tests.flows.api_stack import Stack, created, problem
 from tests.flows.chat_stack import HANDBOOK, LEAVE_QUESTION, Chat
@@ -97,14 +98,15 @@ def test_of_many_at_once_one_runs(stack: Stack) -> None:
     ran: list[int] = []
 
     def once(number: int) -> str:
-        def run() -> Response:
+        def run(_: str) -> Response:
             ran.append(number)
             return Response(f"{number}", content_type="text/plain")
 
         try:
-            return idempotency.once(acme.records, stack.deps.clock, "idem_1", "same", run).get_data(
-                as_text=True
+            answer = idempotency.once(
+                acme.records, stack.deps.clock, "idem_1", "same", run, running_for=timedelta(minutes=5)
             )
+            return answer.get_data(as_text=True)
         except ConflictError as error:
             return error.code
 
@@ -118,14 +120,19 @@ def test_an_unexpected_end_frees_the_key_and_a_dead_call_too(stack: Stack) -> No
     acme = stack.tenant()
     clock = stack.deps.clock
 
-    def fail() -> Response:
+    origins: list[str] = []
+
+    def fail(origin: str) -> Response:
+        origins.append(origin)
         raise RuntimeError("gone")
 
-    def answer() -> Response:
+    def answer(origin: str) -> Response:
+        origins.append(origin)
         return Response("done")
 
-    def call(run: Any) -> Response:
-        return idempotency.once(acme.records, clock, "idem_1", "same", run)
+    def call(run: Any, request: str = "same") -> Response:
+        minutes = timedelta(minutes=5)
+        return idempotency.once(acme.records, clock, "idem_1", request, run, running_for=minutes)
 
     with pytest.raises(RuntimeError):
         call(fail)
@@ -135,13 +142,18 @@ def test_an_unexpected_end_frees_the_key_and_a_dead_call_too(stack: Stack) -> No
     with pytest.raises(RuntimeError):  # after a day the key is new
         call(fail)
 
-    def die() -> Response:
-        with pytest.raises(ConflictError):
-            call(answer)  # while it runs, a repeat has to wait
+    def die(origin: str) -> Response:
+        origins.append(origin)
+        with pytest.raises(StillRunningError):
+            call(answer, "other")  # while it runs, a repeat has to wait
         clock.pass_seconds(301)
-        return call(answer)  # as if this call had died long ago
+        return call(answer, "other")  # as if this call had died long ago
 
-    assert call(die).get_data() == b"done"
+    assert call(die, "other").get_data() == b"done"
+    # A repeat goes on with the origin of the call that died; a new day or another request has a new one.
+    first, first_again, next_day, other, other_again = origins
+    assert (first, other) == (first_again, other_again)
+    assert len({first, next_day, other}) == 3
 
 
 def _events(text: str) -> dict[str, Any]:

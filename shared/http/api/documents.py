@@ -89,14 +89,17 @@ class AllDocumentsQuery(DocumentsQuery):
 
 
 def create_document(deps: AddressDeps, call: Call[DocumentForm | DocumentRequest, NoParams]) -> Result:
-    base_id = call.path["knowledge_base_id"]
+    base_id, name = call.path["knowledge_base_id"], call.new_id("doc")
     if isinstance(call.body, DocumentRequest):
         wanted = _file_or_address(call.body)
         if isinstance(wanted, AddressInfo):
-            return document_view(addresses.create_from_address(deps, call.caller, base_id, wanted))
-        return Reply(awaited_view(*uploads.create_upload(deps, call.caller, base_id, wanted)), 201)
+            made = addresses.create_from_address(deps, call.caller, base_id, wanted, document_id=name)
+            return document_view(made)
+        made, target = uploads.create_upload(deps, call.caller, base_id, wanted, document_id=name)
+        return Reply(awaited_view(made, target), 201)
     file, data = _file(call.body, call.file)
-    return document_view(uploads.create_from_bytes(deps, call.caller, base_id, file, data))
+    made = uploads.create_from_bytes(deps, call.caller, base_id, file, data, document_id=name)
+    return document_view(made)
 
 
 def replace_document_content(deps: LibraryDeps, call: Call[DocumentForm, NoParams]) -> DocumentView:

@@ -84,7 +84,10 @@ def create_knowledge_base(deps: LibraryDeps, call: Call[NewKnowledgeBaseBody, No
         active=call.body.active,
     )
     store = deps.store.of(call.caller.account_id)
-    return _view(knowledge_bases.create_knowledge_base(store, deps.clock, call.caller, new))
+    made = knowledge_bases.create_knowledge_base(
+        store, deps.clock, call.caller, new, knowledge_base_id=call.new_id("kb")
+    )
+    return _view(made)
 
 
 def list_knowledge_bases(deps: LibraryDeps, call: Call[None, PageParams]) -> Listing[KnowledgeBaseView]:
