@@ -89,6 +89,11 @@ class Transaction(Protocol):
 
     def put(self, kind: Kind[T], record: T) -> None: ...
 
+    def add(self, kind: Kind[T], record: T) -> None:
+        """Adds the record's whole numbers to those of the stored one, mappings key by key, without reading
+        it; its other fields replace what is there. Where there is none it is stored."""
+        ...
+
     def delete(self, kind: Kind[Any], record_id: str) -> None: ...
 
 
@@ -120,6 +125,10 @@ class AccountStore(Protocol):
 
     def put_many(self, kind: Kind[T], records: Sequence[T]) -> None:
         """Replaces whole records in as few atomic commits as their size allows, in order."""
+        ...
+
+    def add(self, kind: Kind[T], record: T) -> None:
+        """`Transaction.add` by itself."""
         ...
 
     def delete_many(self, kind: Kind[Any], record_ids: Sequence[str]) -> None: ...

@@ -8,6 +8,7 @@ from shared.domain.conversation import Message, Run, Thread
 from shared.domain.knowledge import ContentClaim, Document, KnowledgeBase, NameClaim, Receipt, Record
 from shared.domain.paid import Paid
 from shared.domain.text import Outline, StoredChunk
+from shared.domain.usage import PendingUsage, UsageShard
 from shared.ports import Kind
 
 ACCOUNT = Kind("", Account)  # the account's own record
@@ -29,3 +30,5 @@ SPACES = Kind("spaces", Space)
 THREADS = Kind("threads", Thread)
 MESSAGES = Kind("messages", Message)  # below its thread
 RUNS = Kind("runs", Run)
+USAGE = Kind("usage", UsageShard)
+PENDING_USAGE = Kind("pending_usage", PendingUsage)

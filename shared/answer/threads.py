@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ from shared.domain.models import Turn, TurnRole
 from shared.library.documents import get_document
 from shared.ports import AccountStore, Clock, Page, Query, Transaction
 from shared.records import MESSAGES, RUNS, THREADS
+from shared.tenancy.usage import count_run
 
 _TITLE_CHARACTERS = 80
 # Older turns than these are not read for an answer.
@@ -128,13 +130,17 @@ def get_run(store: AccountStore, caller: Caller, run_id: str) -> Run:
 
 
 def record_run(store: AccountStore, thread: Thread, run: Run, messages: Sequence[Message]) -> None:
-    """Stores a run with the messages that it adds, all or nothing. Their numbers are given here, so two
-    answers in one thread at once get places of their own."""
+    """Stores a run with the messages that it adds, and counts what it cost, all or nothing. The messages'
+    numbers are given here, so two answers in one thread at once get places of their own."""
     kind = MESSAGES.below(THREADS, thread.id)
+    shares = Counter[str]()
+    for item in run.context:
+        shares[item.knowledge_base_id] += item.tokens
 
     def body(tx: Transaction) -> None:
         if not messages:  # a run that failed leaves no trace in the conversation
             tx.put(RUNS, run)
+            count_run(tx, run.id, run.spent, shares, run.finished_at)
             return
         current = tx.get(THREADS, thread.id) or thread
         for offset, message in enumerate(messages):
@@ -142,6 +148,7 @@ def record_run(store: AccountStore, thread: Thread, run: Run, messages: Sequence
         count = current.message_count + len(messages)
         tx.put(THREADS, replace(current, message_count=count, updated_at=run.finished_at))
         tx.put(RUNS, run)
+        count_run(tx, run.id, run.spent, shares, run.finished_at)
 
     store.transact(body)
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from shared.domain.models import TokenUse
+
 MetadataValue = str | int | float | bool
 
 
@@ -181,6 +183,7 @@ class Document:
     """`latest_revision` is the newest content accepted; `published` the one that readers see.
 
     A document never changes its knowledge base. `object_name` is the stored object of the latest revision.
+    `spent` is what models were paid for it, all revisions together.
     `settled_revision` is the newest revision that reached an end state (published, failed or duplicate).
     """
 
@@ -215,6 +218,7 @@ class Document:
     superseded_by: str | None = None
     upload_expires_at: datetime | None = None
     refresh: Refresh | None = None
+    spent: TokenUse = field(default_factory=TokenUse)
 
     @property
     def live(self) -> bool:

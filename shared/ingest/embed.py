@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shared.domain.spending import Purpose, Spending
 from shared.domain.text import Passage
 from shared.ingest.deadline import Deadline
-from shared.ingest.paid import keep, lookup, paid_id
+from shared.ingest.paid import Payer, keep, lookup, paid_id
 from shared.ingest.passages import embedding_text
 from shared.ingest.summarize import OnProgress
 from shared.ports import AccountStore, Clock, Embedder
@@ -24,7 +25,7 @@ def embed(
     embedder: Embedder,
     passages: Sequence[Passage],
     *,
-    document_id: str,
+    payer: Payer,
     deadline: Deadline,
     on_progress: OnProgress,
 ) -> Vectors:
@@ -42,9 +43,11 @@ def embed(
     missing = [key for key in by_key if key not in known]
     for batch in _batches(missing, embedder.batch_size):
         deadline.check()
-        vectors = embedder.passages([by_key[key] for key in batch]).vectors.astype("<f2")
+        made = embedder.passages([by_key[key] for key in batch])
+        vectors = made.vectors.astype("<f2")
         payloads = {key: row.tobytes() for key, row in zip(batch, vectors, strict=True)}
-        keep(store, fingerprint, payloads, document_id=document_id, now=clock.now())
+        spending = Spending(Purpose.EMBEDDING, made.use)
+        keep(store, fingerprint, payloads, payer=payer, spending=spending, now=clock.now())
         known.update(payloads)
         on_progress(sum(key in known for key in keys), len(keys))
     rows = [np.frombuffer(known[key], dtype="<f2") for key in keys]

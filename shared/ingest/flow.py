@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
-from shared.domain.errors import AlmanacError, LeaseLostError, NotFoundError, RefusedFileError
+from shared.domain.errors import AlmanacError, LeaseLostError, NotFoundError, RefusedFileError, TransientError
 from shared.domain.ids import content_id
 from shared.domain.knowledge import Document, DocumentStatus, Progress
 from shared.domain.text import Extraction
@@ -23,6 +23,7 @@ from shared.ingest.claim import Lease, Refusal, Refused, claim
 from shared.ingest.deadline import Deadline, OutOfTimeError
 from shared.ingest.embed import embed
 from shared.ingest.extract import dump_extraction, extract, load_extraction
+from shared.ingest.paid import Payer
 from shared.ingest.passages import passages
 from shared.ingest.publish import Content, PublishDeps, publish_content
 from shared.ingest.summarize import summarize
@@ -32,6 +33,7 @@ from shared.library.deps import LibraryDeps
 from shared.library.objects import RevisionRef, prefix, text_name
 from shared.ports import AccountStore, Task
 from shared.settings import Settings
+from shared.tenancy.usage import settle_work
 
 log = logging.getLogger(__name__)
 
@@ -101,6 +103,16 @@ def advance(deps: IngestDeps, ref: RevisionRef) -> Outcome:
         if lease.leave():
             resume_deletes(deps, store, lease.document)
         return Outcome.LOST
+    finally:
+        _settle(store, ref)
+
+
+def _settle(store: AccountStore, ref: RevisionRef) -> None:
+    """What was paid is counted already, beside what it was paid for; if this fails, the next call does it."""
+    try:
+        settle_work(store, ref.document_id)
+    except TransientError:
+        log.warning("usage not settled", extra={"document_id": ref.document_id})
 
 
 def _tried(work: _Work) -> Outcome:
@@ -139,12 +151,13 @@ def _run(work: _Work) -> Outcome:
         max_tokens=work.deps.embedder.profile.max_input_tokens,
     )
 
+    payer = Payer(document.id, document.knowledge_base_id)
     summaries = summarize(
         work.store,
         work.deps.clock,
         work.deps.summarizer,
         chunks,
-        document_id=document.id,
+        payer=payer,
         language=extraction.language,
         deadline=work.deadline,
         on_progress=work.at(DocumentStatus.SUMMARIZING),
@@ -154,7 +167,7 @@ def _run(work: _Work) -> Outcome:
         work.deps.clock,
         work.deps.embedder,
         windows,
-        document_id=document.id,
+        payer=payer,
         deadline=work.deadline,
         on_progress=work.at(DocumentStatus.EMBEDDING),
     )

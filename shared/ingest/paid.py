@@ -8,12 +8,15 @@ derives from a deleted document stays, and the other one has its own copy of wha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from shared.domain.ids import content_id
 from shared.domain.paid import Paid
-from shared.ports import AccountStore
+from shared.domain.spending import Spending
+from shared.ports import AccountStore, Transaction
 from shared.records import PAID
+from shared.tenancy.usage import count_work
 
 _READ_BATCH = 500
 
@@ -32,9 +35,28 @@ def lookup(store: AccountStore, ids: Sequence[str]) -> Mapping[str, bytes]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Payer:
+    """Whose work is paid for."""
+
+    document_id: str
+    knowledge_base_id: str
+
+
 def keep(
-    store: AccountStore, model: str, payloads: Mapping[str, bytes], *, document_id: str, now: datetime
+    store: AccountStore,
+    model: str,
+    payloads: Mapping[str, bytes],
+    *,
+    payer: Payer,
+    spending: Spending,
+    now: datetime,
 ) -> None:
-    """Keeps the results of one call, made for a document."""
-    made = [Paid(name, model, payload, document_id, now) for name, payload in payloads.items()]
-    store.put_many(PAID, made)
+    """Keeps the results of one call and counts what it cost, both or neither."""
+
+    def body(tx: Transaction) -> None:
+        for name, payload in payloads.items():
+            tx.put(PAID, Paid(name, model, payload, payer.document_id, now))
+        count_work(tx, payer.document_id, payer.knowledge_base_id, spending, now)
+
+    store.transact(body)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from shared.domain.models import SummaryRequest
+from shared.domain.spending import Purpose, Spending
 from shared.domain.text import Chunk
 from shared.ingest.deadline import Deadline
-from shared.ingest.paid import keep, lookup, paid_id
+from shared.ingest.paid import Payer, keep, lookup, paid_id
 from shared.ports import AccountStore, Clock, Summarizer
 
 OnProgress = Callable[[int, int], None]
@@ -19,7 +20,7 @@ def summarize(
     summarizer: Summarizer,
     chunks: Sequence[Chunk],
     *,
-    document_id: str,
+    payer: Payer,
     language: str | None,
     deadline: Deadline,
     on_progress: OnProgress,
@@ -38,8 +39,14 @@ def summarize(
         deadline.check()
         summary = summarizer.summarize(SummaryRequest(chunk.text, chunk.heading_path, language))
         known[key] = summary.text.encode()
-        made = {key: known[key]}
-        keep(store, summarizer.fingerprint, made, document_id=document_id, now=clock.now())
+        keep(
+            store,
+            summarizer.fingerprint,
+            {key: known[key]},
+            payer=payer,
+            spending=Spending(Purpose.SUMMARY, summary.use),
+            now=clock.now(),
+        )
         on_progress(sum(key in known for key in keys.values()), len(chunks))
     return {chunk.id: known[keys[chunk.id]].decode() for chunk in chunks}
 

@@ -34,6 +34,7 @@ from shared.records import (
     RECEIPTS,
     RECORDS,
 )
+from shared.tenancy.usage import settle_work
 
 log = logging.getLogger(__name__)
 
@@ -153,6 +154,7 @@ def _remove_document(cascade: _Cascade, document: Document) -> None:
         release_content(cascade.deps, cascade.account_id, document.id)
     else:  # its copies go as well
         drop_claims(cascade.store, document.id)
+    settle_work(cascade.store, document.id)  # what was paid stays counted
     cascade.store.transact(partial(_unlink, document_id=document.id))
     cascade.store.transact(
         partial(_delete_batch, cascade=cascade, kind=DOCUMENTS, ids=[document.id], counted_as="documents")

@@ -161,6 +161,11 @@ class FirestoreAccountStore:
                     batch.set(reference, document)
                 batch.commit()
 
+    def add(self, kind: Kind[T], record: T) -> None:
+        record_id: str = record.id  # type: ignore[attr-defined]  # every kind's type has an id
+        with _translated():
+            self._paths.document(kind, record_id).set(_increments(encode(kind, record)), merge=True)
+
     def delete_many(self, kind: Kind[Any], record_ids: Sequence[str]) -> None:
         with _translated():
             for start in range(0, len(record_ids), _COMMIT_WRITES):
@@ -232,8 +237,22 @@ class _FirestoreTransaction:
         record_id: str = record.id  # type: ignore[attr-defined]  # every kind's type has an id
         self._transaction.set(self._paths.document(kind, record_id), encode(kind, record))
 
+    def add(self, kind: Kind[T], record: T) -> None:
+        record_id: str = record.id  # type: ignore[attr-defined]  # every kind's type has an id
+        document = _increments(encode(kind, record))
+        self._transaction.set(self._paths.document(kind, record_id), document, merge=True)
+
     def delete(self, kind: Kind[Any], record_id: str) -> None:
         self._transaction.delete(self._paths.document(kind, record_id))
+
+
+def _increments(value: Any) -> Any:
+    """Whole numbers as additions, at any depth."""
+    from google.cloud.firestore import Increment
+
+    if isinstance(value, dict):
+        return {name: _increments(item) for name, item in value.items()}
+    return Increment(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _decoded(kind: Kind[T], snapshots: Any) -> dict[str, T]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from pydantic import Field
+
 from shared.domain.knowledge import (
     Coverage,
     Document,
@@ -49,6 +51,15 @@ class CoverageView(View):
     left_out: tuple[str, ...]
 
 
+class SpentView(View):
+    """What models were paid for the document: summaries and embedding, all versions together."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_microdollars: float = Field(description="Millionths of a US dollar.")
+
+
 class RefreshView(View):
     """How the last read of the address went; `code` is the error's."""
 
@@ -89,6 +100,7 @@ class DocumentView(View):
     supersedes: str | None
     superseded_by: str | None
     upload_expires_at: datetime | None
+    spent: SpentView
     created_at: datetime
     updated_at: datetime
 
@@ -138,6 +150,12 @@ def document_view(document: Document) -> DocumentView:
         supersedes=document.supersedes,
         superseded_by=document.superseded_by,
         upload_expires_at=document.upload_expires_at,
+        spent=SpentView(
+            calls=document.spent.calls,
+            input_tokens=document.spent.input,
+            output_tokens=document.spent.output,
+            cost_microdollars=document.spent.cost / 1000,
+        ),
         created_at=document.created_at,
         updated_at=document.updated_at,
     )

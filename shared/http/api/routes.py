@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from shared.http.api import account, documents, knowledge_bases, members, meta, readings, receipts, records
+from shared.http.api import (
+    account,
+    documents,
+    knowledge_bases,
+    members,
+    meta,
+    readings,
+    receipts,
+    records,
+    usage,
+)
 from shared.http.health import HEALTH
 from shared.http.routes import AnyRoute
 
@@ -16,4 +26,5 @@ ROUTES: tuple[AnyRoute, ...] = (
     *readings.ROUTES,
     *records.ROUTES,
     *receipts.ROUTES,
+    *usage.ROUTES,
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from shared.domain.accounts import Permission
+from shared.domain.errors import TransientError
 from shared.domain.retrieval import (
     Dropped,
     Retrieval,
@@ -21,6 +23,8 @@ from shared.retrieve.policy import PolicyName
 
 if TYPE_CHECKING:
     from shared.retrieve.flow import RetrieveDeps
+
+log = logging.getLogger(__name__)
 
 MAX_QUERY = 8_000
 MAX_NAMED = 100
@@ -55,7 +59,25 @@ def retrieve_passages(deps: RetrieveDeps, call: Call[RetrieveBody, NoParams]) ->
     body = call.body
     asked = Asked(body.document_ids, body.knowledge_base_ids, body.auto_context)
     request = RetrieveRequest(body.query, asked, body.policy, body.include_archived)
-    return _view(retrieve(deps, call.caller, request), explain=body.explain)
+    found = retrieve(deps, call.caller, request)
+    _count(deps, call.caller.account_id, found)
+    return _view(found, explain=body.explain)
+
+
+def _count(deps: RetrieveDeps, account_id: str, found: Retrieval) -> None:
+    """A search that cannot be counted is answered all the same."""
+    from shared.domain.spending import Purpose, Spending
+    from shared.tenancy.usage import count_search
+
+    shares: dict[str, int] = {}
+    every: tuple[RetrievedPassage | RetrievedSummary, ...] = (*found.passages, *found.summaries)
+    for one in every:
+        shares[one.knowledge_base_id] = shares.get(one.knowledge_base_id, 0) + one.tokens
+    spent = [Spending(Purpose.QUESTION, found.use)]
+    try:
+        count_search(deps.store.of(account_id), spent, shares, deps.clock.now())
+    except TransientError:
+        log.warning("usage of a search not counted", exc_info=True)
 
 
 def _view(found: Retrieval, *, explain: bool) -> RetrievalView:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, field_validator
 
 from shared.answer.standing import Cited, Standing
 from shared.domain.conversation import Message, Rewriting, Run, RunStatus
 from shared.domain.models import StopReason, TurnRole
 from shared.domain.retrieval import RetrievalStatus
+from shared.domain.spending import Purpose, total
+from shared.domain.usage import TOKENS
 from shared.http.models import View
 
 
@@ -61,12 +63,32 @@ class CitationView(View):
 
 
 class UsageView(_Mirror):
-    """Tokens as the model's provider counted them; `cached_tokens` is the part of the input that its prompt
-    cache held."""
+    """Tokens as the model's provider counted them. `cached_tokens` is the part of the input that its prompt
+    cache held, `cache_write_tokens` the part that it took in."""
 
     input_tokens: int = Field(validation_alias="input")
     output_tokens: int = Field(validation_alias="output")
     cached_tokens: int = Field(validation_alias="cached")
+    cache_write_tokens: int = Field(validation_alias="written")
+    cost_microdollars: float = Field(validation_alias="cost", description="Millionths of a US dollar.")
+
+    @field_validator("cost_microdollars", mode="before")
+    @classmethod
+    def _from_nano(cls, value: int) -> float:
+        return value / 1000
+
+
+class SpendingView(UsageView):
+    """The calls to one model for one purpose."""
+
+    purpose: Purpose
+    model: str
+    calls: int
+
+    @classmethod
+    def of(cls, value: Any) -> Self:
+        use = {name: getattr(value.use, name) for name in (*TOKENS, "model")}
+        return cls.model_validate({"purpose": value.purpose, **use})
 
 
 class SearchedView(_Mirror):
@@ -172,6 +194,8 @@ class RunView(AnswerView):
     omitted: tuple[LeftOutView, ...]
     unresolved: tuple[UnresolvedView, ...]
     prompt_tokens: int
+    spent: tuple[SpendingView, ...] = Field(description="Every call to a model that the run needed.")
+    cost_microdollars: float = Field(description="Of all of it, in millionths of a US dollar.")
     timing: TimingView
     error: FailureView | None
 
@@ -191,6 +215,8 @@ class RunView(AnswerView):
             omitted=tuple(map(LeftOutView.of, run.omitted)),
             unresolved=tuple(map(UnresolvedView.of, run.unresolved)),
             prompt_tokens=run.prompt_tokens,
+            spent=tuple(map(SpendingView.of, run.spent)),
+            cost_microdollars=total(run.spent).cost / 1000,
             timing=TimingView.of(run.timing),
             error=FailureView.of(run.error) if run.error else None,
         )
