@@ -8,6 +8,7 @@ from dataclasses import dataclass
 PROJECT = "demo-almanac"
 UPLOADS = "almanac-uploads"
 DERIVED = "almanac-derived"
+SERVICE_ACCOUNT = f"tasks@{PROJECT}.iam.gserviceaccount.com"
 QUEUE = f"projects/{PROJECT}/locations/local/queues/work"
 
 # What would lead a function away from the stack, or make it believe that it is deployed.
@@ -37,6 +38,7 @@ class Addresses:
     tasks_host: str
     redis_url: str
     tasks_function_url: str
+    tasks_certs_url: str = ""
 
     def variables(self) -> dict[str, str]:
         """What points the product at this stack; also for a process beside it, such as `infra.admin`."""
@@ -50,6 +52,8 @@ class Addresses:
             "ALMANAC_DERIVED_BUCKET": DERIVED,
             "ALMANAC_TASKS_QUEUE": QUEUE,
             "ALMANAC_TASKS_URL": self.tasks_function_url,
+            "ALMANAC_TASKS_SERVICE_ACCOUNT": SERVICE_ACCOUNT if self.tasks_certs_url else "",
+            "ALMANAC_TASKS_CERTS_URL": self.tasks_certs_url,
         }
 
 

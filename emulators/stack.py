@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -12,20 +13,32 @@ from pathlib import Path
 from typing import Any
 
 from emulators.delivery.clock import MovableClock
-from emulators.environment import DERIVED, PROJECT, QUEUE, UPLOADS, Addresses, function_environment
+from emulators.environment import (
+    DERIVED,
+    PROJECT,
+    QUEUE,
+    SERVICE_ACCOUNT,
+    UPLOADS,
+    Addresses,
+    function_environment,
+)
 from emulators.events.cloudevent import DELETED, FINALIZED
 from emulators.events.server import EventsEmulator
 from emulators.examples import seed
 from emulators.firestore_process import FirestoreProcess
 from emulators.functions import FUNCTIONS, Functions, FunctionSource
+from emulators.identity import TokenIssuer
+from emulators.processes import ROOT
 from emulators.redis.server import RedisServer
 from emulators.router import router
+from emulators.scheduler.server import Job, SchedulerEmulator
 from emulators.serving import AsgiServer
 from emulators.storage.server import StorageEmulator
 from emulators.tasks.server import TasksEmulator
 
 _TRIGGERS = {FINALIZED: "ingest", DELETED: "cleanup"}
 _DISPATCHES_AT_ONCE = 8
+_SCHEDULE = ROOT / "infra" / "schedule.json"
 
 
 class EmbeddedStack:
@@ -47,7 +60,9 @@ class EmbeddedStack:
     redis: RedisServer | None
     router: AsgiServer
     storage: StorageEmulator
+    scheduler: SchedulerEmulator
     tasks: TasksEmulator
+    tokens: TokenIssuer
 
     def __init__(
         self,
@@ -137,6 +152,7 @@ class EmbeddedStack:
             tasks_host=self.tasks.host,
             redis_url=redis_url,
             tasks_function_url=self.functions.url("tasks") if self.functions.has("tasks") else "",
+            tasks_certs_url=self.tokens.certs_url,
         )
         self.router = AsgiServer(router(self.functions.instances))
         self.router.start()
@@ -151,6 +167,7 @@ class EmbeddedStack:
         if kept is not None:
             self.events.catch_up(self.storage.objects(UPLOADS))
         self.functions.wait_until_ready()
+        self._start_schedule(kept)
 
     def _start_redis(self, logs: Path, kept: Path | None) -> str:
         """Its address; nothing is started when somebody has one running."""
@@ -174,10 +191,31 @@ class EmbeddedStack:
         )
         self._undo.callback(self.events.stop)
         self.events.start()
-        self.tasks = TasksEmulator(data_dir=kept, clock=self.clock, wait_scale=self._wait_scale)
+        self.tokens = TokenIssuer()
+        self._undo.callback(self.tokens.stop)
+        self.tokens.start()
+        self.tasks = TasksEmulator(
+            data_dir=kept, clock=self.clock, wait_scale=self._wait_scale, tokens=self.tokens
+        )
         self._undo.callback(self.tasks.stop)
         self.tasks.start()
         self.tasks.ensure_queue(QUEUE, max_concurrent=_DISPATCHES_AT_ONCE)
+
+    def _start_schedule(self, kept: Path | None) -> None:
+        url = self.addresses.tasks_function_url
+        jobs = [
+            Job(job["name"], job["schedule"], f"{url}{job['path']}", "{}", SERVICE_ACCOUNT, url)
+            for job in json.loads(_SCHEDULE.read_text())["jobs"]
+        ]
+        self.scheduler = SchedulerEmulator(
+            jobs if url else [],
+            tokens=self.tokens,
+            data_dir=kept,
+            clock=self.clock,
+            wait_scale=self._wait_scale,
+        )
+        self._undo.callback(self.scheduler.stop)
+        self.scheduler.start()
 
     def _stop_serving(self) -> None:
         """No new work; what runs may end in a moment."""

@@ -218,6 +218,14 @@ class Task:
     at: datetime | None = None
 
 
+class CallerCheck(Protocol):
+    """Whether a call comes from the queue or the scheduler."""
+
+    def check(self, authorization: str | None) -> None:
+        """Takes the `Authorization` header. Raises `UnauthenticatedError` or `PermissionDeniedError`."""
+        ...
+
+
 class TaskQueue(Protocol):
     def enqueue(self, task: Task) -> bool:
         """False when a task of that name exists or existed a short while ago."""

@@ -35,6 +35,7 @@ class Settings:
     tasks_queue: str = "projects/demo-almanac/locations/local/queues/work"
     tasks_url: str = ""
     tasks_service_account: str = ""
+    tasks_certs_url: str = ""
     tasks_emulator_host: str = ""
     storage_emulator_url: str = ""
     redis_url: str = ""
@@ -79,6 +80,7 @@ class Settings:
             tasks_queue=env.get("ALMANAC_TASKS_QUEUE", default.tasks_queue),
             tasks_url=env.get("ALMANAC_TASKS_URL", ""),
             tasks_service_account=env.get("ALMANAC_TASKS_SERVICE_ACCOUNT", ""),
+            tasks_certs_url=env.get("ALMANAC_TASKS_CERTS_URL", ""),
             tasks_emulator_host=env.get("CLOUD_TASKS_EMULATOR_HOST", ""),
             storage_emulator_url=env.get("STORAGE_EMULATOR_HOST", ""),
             redis_url=env.get("REDIS_URL", ""),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shared.index.cache import IndexCache
     from shared.ports import (
         AnswerModel,
+        CallerCheck,
         Clock,
         ConversationModel,
         Embedder,
@@ -85,6 +86,19 @@ class Container:
             self.settings.tasks_queue,
             self.settings.tasks_url,
             self.settings.tasks_service_account,
+        )
+
+    @cached_property
+    def task_callers(self) -> CallerCheck | None:
+        """Who may call the `tasks` function; None where the platform checks that before a call arrives."""
+        if not self.settings.tasks_certs_url:
+            return None
+        from shared.adapters.oidc import ServiceAccountTokens
+
+        return ServiceAccountTokens(
+            self.settings.tasks_certs_url,
+            email=self.settings.tasks_service_account,
+            audience=self.settings.tasks_url,
         )
 
     @cached_property

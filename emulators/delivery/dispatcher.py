@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from emulators.delivery.clock import MovableClock
 from emulators.delivery.outbox import Delivery, Outbox
+from emulators.delivery.rate import Rate
 
 log = logging.getLogger(__name__)
 
@@ -21,20 +22,28 @@ Attempt = Callable[[Delivery], float | None]
 
 
 class Dispatcher:
-    """One lane of an outbox, at most `concurrency` deliveries in flight.
+    """One lane of an outbox, at most `concurrency` deliveries in flight and no more a second than `rate`.
 
     A delivery stays in the outbox until its attempt has settled it, so one that was in flight when the
     process died is made again.
     """
 
     def __init__(
-        self, outbox: Outbox, lane: str, attempt: Attempt, clock: MovableClock, *, concurrency: int
+        self,
+        outbox: Outbox,
+        lane: str,
+        attempt: Attempt,
+        clock: MovableClock,
+        *,
+        concurrency: int,
+        rate: Rate | None = None,
     ) -> None:
         self._outbox = outbox
         self._lane = lane
         self._attempt = attempt
         self._clock = clock
         self._concurrency = concurrency
+        self._rate = rate
         self._changed = threading.Condition()
         self._in_flight: set[int] = set()
         self._stopping = False
@@ -103,6 +112,8 @@ class Dispatcher:
             if len(self._in_flight) >= self._concurrency:
                 return
             if delivery.id not in self._in_flight:
+                if self._rate is not None and not self._rate.take(self._clock.now()):
+                    return
                 self._in_flight.add(delivery.id)
                 self._pool.submit(self._deliver, delivery).add_done_callback(_report)
 
@@ -112,7 +123,9 @@ class Dispatcher:
         due = self._outbox.next_due(self._lane, self._in_flight)
         if due is None:
             return _LONGEST_SLEEP
-        return min(_LONGEST_SLEEP, max(0.001, due - self._clock.now()))
+        now = self._clock.now()
+        pause = self._rate.wait(now) if self._rate is not None else 0.0
+        return min(_LONGEST_SLEEP, max(0.001, due - now, pause))
 
     def _deliver(self, delivery: Delivery) -> None:
         try:

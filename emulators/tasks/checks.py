@@ -55,8 +55,10 @@ def _check_request(request: HttpRequest) -> None:
         raise invalid(f"http_request.url {request.url[:100]!r} is not an http or https URL.")
     if request.body and request.http_method not in _WITH_BODY:
         raise invalid("A body goes with POST, PUT and PATCH only.")
-    if "oidc_token" in request or "oauth_token" in request:
-        raise unimplemented("tokens on a task")
+    if "oauth_token" in request:
+        raise unimplemented("OAuth tokens on a task")
+    if "oidc_token" in request and "@" not in request.oidc_token.service_account_email:
+        raise invalid("oidc_token.service_account_email is not an e-mail address.")
 
 
 def _check_times(task: Task, now: float) -> None:

@@ -10,6 +10,8 @@ import httpx2
 from google.cloud.tasks_v2.types import Attempt, HttpMethod, Task
 from google.rpc.status_pb2 import Status
 
+from emulators.identity import TokenIssuer
+
 _DEFAULT_DEADLINE = 600.0
 _CONNECT_SECONDS = 5.0
 _OURS = ("x-cloudtasks-", "x-google-", "x-appengine-")
@@ -28,7 +30,7 @@ class Answered:
         return self.status is not None and 200 <= self.status < 300
 
 
-def headers(task: Task, attempts: int) -> dict[str, str]:
+def headers(task: Task, attempts: int, tokens: TokenIssuer) -> dict[str, str]:
     """The task's own headers and those of the queue; `attempts` is how many went before."""
     given = {name: value for name, value in task.http_request.headers.items() if _may_be_set(name)}
     if task.http_request.body and "content-type" not in {name.lower() for name in given}:
@@ -45,17 +47,22 @@ def headers(task: Task, attempts: int) -> dict[str, str]:
     before = task.last_attempt.response_status.message if attempts else ""
     if before:
         ours["X-CloudTasks-TaskPreviousResponse"] = before
+    if "oidc_token" in task.http_request:
+        oidc = task.http_request.oidc_token
+        token = tokens.token(oidc.service_account_email, oidc.audience or task.http_request.url)
+        given = {name: value for name, value in given.items() if name.lower() != "authorization"}
+        ours["Authorization"] = f"Bearer {token}"
     return given | ours
 
 
-def send(client: httpx2.Client, task: Task, attempts: int) -> Answered:
+def send(client: httpx2.Client, task: Task, attempts: int, tokens: TokenIssuer) -> Answered:
     request = task.http_request
     deadline = task.dispatch_deadline.total_seconds() if "dispatch_deadline" in task else _DEFAULT_DEADLINE
     try:
         answer = client.request(
             HttpMethod(request.http_method or HttpMethod.POST).name,
             request.url,
-            headers=headers(task, attempts),
+            headers=headers(task, attempts, tokens),
             content=request.body,
             timeout=httpx2.Timeout(deadline, connect=_CONNECT_SECONDS),
         )

@@ -17,6 +17,8 @@ from google.cloud.tasks_v2.types import Queue, Task
 from emulators.delivery.clock import MovableClock
 from emulators.delivery.dispatcher import Dispatcher
 from emulators.delivery.outbox import Delivery, Outbox
+from emulators.delivery.rate import Rate
+from emulators.identity import TokenIssuer
 from emulators.tasks.checks import check_queue, check_task
 from emulators.tasks.dispatch import noted, send
 from emulators.tasks.rejection import Rejection, exists, not_found
@@ -46,10 +48,13 @@ class Dispatched:
 
 
 class Queues:
-    def __init__(self, data_dir: Path | None, clock: MovableClock, wait_scale: float) -> None:
+    def __init__(
+        self, data_dir: Path | None, clock: MovableClock, wait_scale: float, tokens: TokenIssuer
+    ) -> None:
         self.dispatched: deque[Dispatched] = deque(maxlen=_DISPATCHES_SHOWN)
         self._clock = clock
         self._wait_scale = wait_scale
+        self._tokens = tokens
         self._outbox = Outbox(None if data_dir is None else data_dir / "tasks.sqlite", _SCHEMA)
         self._lock = threading.RLock()
         self._client = httpx2.Client(trust_env=False, follow_redirects=False)
@@ -184,7 +189,15 @@ class Queues:
 
     def _run(self, queue: Queue) -> None:
         concurrency = min(_MOST_THREADS, queue.rate_limits.max_concurrent_dispatches)
-        dispatcher = Dispatcher(self._outbox, queue.name, self._attempt, self._clock, concurrency=concurrency)
+        limits = queue.rate_limits
+        dispatcher = Dispatcher(
+            self._outbox,
+            queue.name,
+            self._attempt,
+            self._clock,
+            concurrency=concurrency,
+            rate=Rate(limits.max_dispatches_per_second, limits.max_burst_size),
+        )
         if queue.state == Queue.State.PAUSED:
             dispatcher.hold()
         self._running[queue.name] = dispatcher
@@ -193,7 +206,7 @@ class Queues:
     def _attempt(self, delivery: Delivery) -> float | None:
         task = Task.deserialize(delivery.payload)
         sent = self._clock.now()
-        answered = send(self._client, task, delivery.attempts)
+        answered = send(self._client, task, delivery.attempts, self._tokens)
         ended = self._clock.now()
         attempts = delivery.attempts + 1
         self.dispatched.append(Dispatched(task.name, task.http_request.url, attempts, answered.status))

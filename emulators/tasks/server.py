@@ -12,6 +12,7 @@ from google.cloud.tasks_v2.types import Queue, Task
 from google.protobuf.empty_pb2 import Empty
 
 from emulators.delivery.clock import MovableClock
+from emulators.identity import TokenIssuer
 from emulators.serving import GrpcServer
 from emulators.tasks.checks import check_location
 from emulators.tasks.queues import Dispatched, Queues
@@ -24,12 +25,17 @@ _MOST_PER_PAGE = 1000
 
 class TasksEmulator:
     """Queues and tasks survive a restart when they are kept in `data_dir`. `wait_scale` shortens the waits
-    between attempts."""
+    between attempts. `tokens` signs what tasks carry that ask for a token of a service account."""
 
     def __init__(
-        self, *, data_dir: Path | None = None, clock: MovableClock | None = None, wait_scale: float = 1.0
+        self,
+        *,
+        data_dir: Path | None = None,
+        clock: MovableClock | None = None,
+        wait_scale: float = 1.0,
+        tokens: TokenIssuer | None = None,
     ) -> None:
-        self._queues = Queues(data_dir, clock or MovableClock(), wait_scale)
+        self._queues = Queues(data_dir, clock or MovableClock(), wait_scale, tokens or TokenIssuer())
         self._server = GrpcServer("google.cloud.tasks.v2.CloudTasks", _handlers(self._queues))
 
     @property

@@ -1,6 +1,7 @@
 """What Cloud Tasks calls: each path is one kind of work, its body names what to work on.
 
-The function is private: only the queue's service account may call it. A 2xx ends the task, anything else
+The function is private: only the service account of the queue and the scheduler may call it. Either the
+platform checks that, or the function does. A 2xx ends the task, anything else
 makes the queue try again.
 """
 
@@ -88,12 +89,17 @@ def main(request: flask.Request) -> tuple[dict[str, str], int]:
     work = _WORK.get(request.path)
     if work is None:
         return {"error": f"no work is called {request.path}"}, 404
-    body = request.get_json()
+    deps = container()
     try:
+        if deps.task_callers is not None:
+            deps.task_callers.check(request.headers.get("Authorization"))
+        body = request.get_json()
         with log_context(account_id=body.get("account"), task=request.headers.get("X-CloudTasks-TaskName")):
-            return {"outcome": work(container(), body)}, 200
+            return {"outcome": work(deps, body)}, 200
     except AlmanacError as error:
         log.warning("task failed", extra={"path": request.path, "code": error.code})
         if error.retryable:
             return {"error": error.code}, 503
+        if error.status in {401, 403}:
+            return {"error": error.code}, error.status
         raise

@@ -14,11 +14,13 @@ from google.api_core import exceptions
 from google.cloud.tasks_v2 import CloudTasksClient, types
 
 from emulators.delivery.clock import MovableClock
+from emulators.identity import TokenIssuer
 from emulators.serving import free_port
 from emulators.tasks.retry import exhausted, wait_after
 from emulators.tasks.server import TasksEmulator
+from shared.adapters.oidc import ServiceAccountTokens
 from shared.adapters.tasks import CloudTasksQueue, connect
-from shared.domain.errors import TransientError
+from shared.domain.errors import TransientError, UnauthenticatedError
 from shared.ports import Task
 from tests.receiver import Receiver
 
@@ -38,8 +40,16 @@ def clock() -> MovableClock:
 
 
 @pytest.fixture
-def emulator(clock: MovableClock) -> Iterator[TasksEmulator]:
-    emulator = TasksEmulator(clock=clock, wait_scale=FAST)
+def tokens() -> Iterator[TokenIssuer]:
+    issuer = TokenIssuer()
+    issuer.start()
+    yield issuer
+    issuer.stop()
+
+
+@pytest.fixture
+def emulator(clock: MovableClock, tokens: TokenIssuer) -> Iterator[TasksEmulator]:
+    emulator = TasksEmulator(clock=clock, wait_scale=FAST, tokens=tokens)
     emulator.start()
     yield emulator
     emulator.stop()
@@ -123,12 +133,31 @@ def test_a_task_waits_for_its_time(
     receiver.wait_for(lambda received: len(received) == 1)
 
 
-def test_a_token_is_asked_for_where_a_service_account_is_named(
-    client: CloudTasksClient, queue: str, receiver: Receiver
+def test_a_task_of_a_service_account_carries_its_token(
+    client: CloudTasksClient, queue: str, receiver: Receiver, tokens: TokenIssuer
 ) -> None:
-    tasks = CloudTasksQueue(client, queue, receiver.url, "tasks@demo.iam.gserviceaccount.com")
-    with pytest.raises(exceptions.MethodNotImplemented, match="tokens"):
-        tasks.enqueue(Task("/a", {}))
+    email = "tasks@demo.iam.gserviceaccount.com"
+    CloudTasksQueue(client, queue, receiver.url, email).enqueue(Task("/a", {}))
+    client.create_task(
+        parent=queue,
+        task=types.Task(
+            http_request={
+                "url": f"{receiver.url}/b?x=1",
+                "oidc_token": {"service_account_email": "other@demo.iam.gserviceaccount.com"},
+                "headers": {"Authorization": "Bearer forged"},
+            }
+        ),
+    )
+    received = receiver.wait_for(lambda received: len(received) == 2)
+    sent = {got.path: got.headers["authorization"] for got in received}
+    ServiceAccountTokens(tokens.certs_url, email=email, audience=receiver.url).check(sent["/a"])
+    # Without an audience a token is for the whole address of its task.
+    whole = ServiceAccountTokens(
+        tokens.certs_url, email="other@demo.iam.gserviceaccount.com", audience=f"{receiver.url}/b?x=1"
+    )
+    whole.check(sent["/b"])
+    with pytest.raises(UnauthenticatedError):
+        whole.check(sent["/a"])
 
 
 def test_nobody_listening_is_a_transient_error() -> None:
@@ -347,6 +376,23 @@ def test_what_production_refuses_is_refused(
         task = task | {"name": str(task["name"]).format(queue=queue)}
     with pytest.raises(getattr(exceptions, error)):
         client.create_task(parent=queue, task=types.Task(task))
+
+
+def test_a_queue_keeps_its_rate(
+    client: CloudTasksClient, receiver: Receiver, emulator: TasksEmulator, clock: MovableClock
+) -> None:
+    name = f"{LOCATION}/queues/slow"
+    limits = types.RateLimits(max_dispatches_per_second=0.001, max_burst_size=3)
+    client.create_queue(parent=LOCATION, queue=types.Queue(name=name, rate_limits=limits))
+    for _ in range(5):
+        client.create_task(parent=name, task=post(receiver))
+    assert not emulator.wait_until_idle(0.5)
+    assert len(receiver.received) == 3
+    clock.advance(1_000)
+    receiver.wait_for(lambda received: len(received) == 4)
+    clock.advance(1_000)
+    assert emulator.wait_until_idle()
+    assert len(receiver.received) == 5
 
 
 def test_a_missing_queue_and_missing_methods_say_so(client: CloudTasksClient, receiver: Receiver) -> None:

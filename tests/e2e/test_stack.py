@@ -9,11 +9,14 @@ from datetime import UTC, datetime
 import pytest
 import requests
 
-from emulators.environment import Addresses, function_environment
+from emulators.environment import QUEUE, SERVICE_ACCOUNT, Addresses, function_environment
 from emulators.events.disturbance import Disturbance
+from emulators.identity import TokenIssuer
 from emulators.models.server import ModelStubs
 from emulators.stack import EmbeddedStack
+from shared.adapters.tasks import connect
 from shared.settings import Settings
+from tests.site import Site, SitePage
 
 TEXT = "# Opening hours\n\nThe workshop opens at seven in the morning and closes at four in the afternoon.\n"
 
@@ -25,9 +28,20 @@ def stubs() -> Iterator[ModelStubs]:
 
 
 @pytest.fixture(scope="module")
-def stack(stubs: ModelStubs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
+def site() -> Iterator[Site]:
+    with Site() as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def stack(stubs: ModelStubs, site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     folder = tmp_path_factory.mktemp("stack")
-    env = {**stubs.environment(), "ALMANAC_LEASE_SECONDS": "3"}
+    env = {
+        **stubs.environment(),
+        "ALMANAC_LEASE_SECONDS": "3",
+        "ALMANAC_WEB_EMULATOR_HOST": site.host,
+        "ALMANAC_FETCH_PAUSE_SECONDS": "0",
+    }
     with EmbeddedStack(data_dir=folder, instances={"chat": 2}, env=env, wait_scale=0.02) as stack:
         yield stack
 
@@ -122,6 +136,53 @@ def test_documents_become_whole_through_disturbed_events_and_kills(
         wait_until_ready(stack, document)
     stack.events.disturb(None)
     assert stack.events.wait_until_idle()
+
+
+def test_a_page_is_followed(stack: EmbeddedStack, site: Site, knowledge_base: str) -> None:
+    site.pages["/hours"] = SitePage(b"<h1>Library</h1><p>The library opens at nine.</p>")
+    body = {"url": f"{site.url}/hours", "refresh_interval_days": 1}
+    made = call(stack, "POST", f"/v1/knowledge-bases/{knowledge_base}/documents", json=body)
+    assert made.status_code == 202, made.text
+    document = made.json()["id"]
+    wait_until_ready(stack, document)
+    site.pages["/hours"] = SitePage(b"<h1>Library</h1><p>The library opens at ten, except on Mondays.</p>")
+    assert call(stack, "POST", f"/v1/documents/{document}:refresh", json={}).status_code == 202
+    wait_for(lambda: call(stack, "GET", f"/v1/documents/{document}").json()["version"] == 2)
+    query = {"query": "When does the library open?", "knowledge_base_ids": [knowledge_base]}
+    found = call(stack, "POST", "/v1/retrieve", json=query).json()
+    (passage,) = [one for one in found["passages"] if one["document_id"] == document]
+    assert "ten, except on Mondays" in passage["text"]
+    assert passage["url"] == f"{site.url}/hours"
+
+
+def test_the_schedule_makes_up_for_a_task_that_got_lost(
+    stack: EmbeddedStack, site: Site, knowledge_base: str
+) -> None:
+    site.pages["/rules"] = SitePage(b"<h1>Rules</h1><p>Books are lent for three weeks.</p>")
+    stack.tasks.hold()
+    body = {"url": f"{site.url}/rules"}
+    made = call(stack, "POST", f"/v1/knowledge-bases/{knowledge_base}/documents", json=body)
+    client = connect(stack.tasks.host)
+    client.purge_queue(name=QUEUE)
+    client.transport.close()
+    stack.tasks.release()
+    assert site.hits("/rules") == 0
+    stack.clock.advance(2 * 3600)  # the name of the lost task is free again, and every job's time has come
+    wait_until_ready(stack, made.json()["id"])
+    assert stack.scheduler.wait_until_idle()
+    assert {(ran.job, ran.status) for ran in stack.scheduler.ran} == {("refresh-due", 200), ("sweep", 200)}
+    assert site.hits("/rules") == 1
+
+
+def test_nobody_else_may_call_for_work(stack: EmbeddedStack) -> None:
+    url = stack.functions.url("tasks")
+    forged = f"Bearer {TokenIssuer().token(SERVICE_ACCOUNT, url)}"
+    other = f"Bearer {stack.tokens.token('eve@demo-almanac.iam.gserviceaccount.com', url)}"
+    for headers, status in (({}, 401), ({"Authorization": forged}, 401), ({"Authorization": other}, 403)):
+        answer = requests.post(f"{url}/due", json={}, headers=headers, timeout=10)
+        assert answer.status_code == status
+    ours = f"Bearer {stack.tokens.token(SERVICE_ACCOUNT, url)}"
+    assert requests.post(f"{url}/due", json={}, headers={"Authorization": ours}, timeout=10).ok
 
 
 def test_the_router_can_go_away_and_come_back(stack: EmbeddedStack) -> None:

@@ -1,0 +1,1 @@
+"""Cloud Scheduler's HTTP jobs: `SchedulerEmulator` in `server`."""
