@@ -9,7 +9,12 @@ from datetime import timedelta
 
 import pytest
 
-from shared.domain.errors import ConflictError, TransientError, UrlForbiddenError
+from shared.domain.errors import (
+    ConflictError,
+    ModelUnavailableError,
+    TransientError,
+    UrlForbiddenError,
+)
 from shared.domain.knowledge import DocumentStatus, RefreshOutcome
 from shared.domain.text import StoredChunk
 from shared.ingest.flow import advance
@@ -476,3 +481,58 @@ def test_only_documents_with_an_address_are_read(follower: Follower) -> None:
     document = upload(follower.bench, follower.who, follower.base, "# Notes\n\nHello.")
     with pytest.raises(ConflictError):
         request_refresh(follower.bench, follower.who, document.id)
+
+
+def test_a_page_through_good_and_bad_days(follower: Follower) -> None:
+    """One page through all that may happen to it, one after the other."""
+    site = follower.site
+    good = page(NINE, etag='"v1"')
+    site.pages |= {"/page": good, "/login": page("<h1>Sign in</h1><p>Please sign in to go on.</p>")}
+    document = follower.ready(days=1)
+    paid = follower.paid()
+    steps = [
+        (SitePage(b"<h1>500</h1><p>Something broke on our side.</p>", 500), "failed"),
+        (redirect("/login"), "failed"),
+        (SitePage(b"<html><body><script>render()</script><div id=app></div></body></html>"), "failed"),
+        (good, "unchanged"),
+        (SitePage(b"<h1>Not here</h1>", 404), "failed"),
+        (SitePage(b"<h1>Not here</h1>", 404), "failed"),
+        (SitePage(b"<h1>Not here</h1>", 404), "gone"),
+        (good, "unchanged"),
+    ]
+    for answer, outcome in steps:
+        site.pages["/page"] = answer
+        seen = follower.refresh(document)
+        assert follower.report(seen).outcome == outcome
+        assert (seen.status, seen.published, seen.error) == (DocumentStatus.READY, document.published, None)
+        assert seen.refresh is not None
+        assert seen.refresh.next_at is not None
+    assert (seen.latest_revision, seen.refresh.failures, seen.refresh.missing) == (1, 0, 0)
+    assert follower.paid() == paid
+
+
+def test_a_version_that_cannot_be_embedded_leaves_the_old_one_until_it_can(follower: Follower) -> None:
+    document = follower.ready()
+    follower.site.pages["/page"] = page(TEN)
+    down = ModelUnavailableError("overloaded")
+    follower.bench.embedder.faults = [down] * follower.bench.settings.max_attempts
+    failed = follower.refresh(document)
+    for _ in range(follower.bench.settings.max_attempts):
+        for task in follower.bench.queue.take("/advance"):
+            follower.bench.clock.time = max(follower.bench.clock.time, task.at or follower.bench.clock.time)
+            follower.ingest(document.id)
+    failed = follower.now(document)
+    assert failed.status is DocumentStatus.FAILED
+    assert failed.error is not None
+    assert failed.error.code == "model_unavailable"
+    assert failed.published == document.published
+    assert failed.live
+    retry(follower.bench, follower.who, document.id)
+    follower.bench.queue.take("/advance")
+    follower.ingest(document.id)
+    final = follower.now(document)
+    assert final.status is DocumentStatus.READY
+    assert final.published is not None
+    assert final.published.revision == 2
+    tidy(follower.bench, RevisionRef(follower.who.account_id, document.id, 2))
+    assert [text for text in texts(follower) if "nine" in text] == []

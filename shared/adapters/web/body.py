@@ -9,6 +9,7 @@ from shared.domain.errors import FetchFailedError, TooLargeError, UnsupportedTyp
 
 ACCEPT_ENCODING = "gzip, deflate, identity"
 _ZLIB_WINDOW = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
+_GZIP = b"\x1f\x8b"
 _STEP = 256 * 1024
 _APPLICATIONS = (
     "csv",
@@ -89,6 +90,9 @@ def _inflated(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
         while data:
             yield decoder.decompress(data, _STEP)
             data = decoder.unconsumed_tail
+            if decoder.eof and decoder.unused_data.startswith(_GZIP):  # one more member of the same file
+                data = decoder.unused_data
+                decoder = zlib.decompressobj(_ZLIB_WINDOW[name])
     if decoder is not None and not decoder.eof:
         raise FetchFailedError("The address broke off in the middle of its content.")
 

@@ -124,6 +124,8 @@ def _deflated(data: bytes, window: int) -> bytes:
     ("encoding", "packed"),
     [
         ("gzip", gzip.compress(PAGE)),
+        ("gzip", gzip.compress(PAGE[:20]) + gzip.compress(PAGE[20:])),
+        ("gzip", gzip.compress(PAGE) + b"\0\0\0"),
         ("deflate", _deflated(PAGE, zlib.MAX_WBITS)),
         ("deflate", _deflated(PAGE, -zlib.MAX_WBITS)),
         ("identity", PAGE),
