@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from emulators.models.http import Refused, authorised, serve
+from emulators.models.prompt_cache import PromptCache
 from emulators.models.script import Fault, Script
 from emulators.models.wording import reply
 from shared.adapters.tokens import count_tokens
@@ -29,8 +30,13 @@ _PIECE = re.compile(r"\s*\S{1,12}")
 
 
 def routes(script: Script) -> list[Route]:
+    cache = script.cache
+
     async def messages(request: Request) -> Response:
-        return _denied(request) or await serve(request, script, _texts, _message, _error)
+        return _denied(request) or await serve(request, script, _texts, answer, _error)
+
+    def answer(body: Mapping[str, Any], fault: Fault | None) -> dict[str, Any] | list[bytes]:
+        return _message(body, fault, cache)
 
     async def tokens(request: Request) -> Response:
         return _denied(request) or await serve(request, script, _texts, _count, _error)
@@ -89,13 +95,16 @@ def _count(body: Mapping[str, Any], _: Fault | None) -> dict[str, Any]:
     return {"input_tokens": sum(map(count_tokens, _texts(body)))}
 
 
-def _message(body: Mapping[str, Any], fault: Fault | None) -> dict[str, Any] | list[bytes]:
+def _message(
+    body: Mapping[str, Any], fault: Fault | None, cache: PromptCache
+) -> dict[str, Any] | list[bytes]:
     limit = body.get("max_tokens")
     if not isinstance(limit, int) or limit < 1:
         raise Refused(400, "max_tokens: Field required")
     texts = _texts(body)
     text, stop = _said(reply(texts[0], texts[-1]), limit, fault)
     content = _thinking(body) + ([{"type": "text", "text": text}] if text else [])
+    prompt = cache.use(body)
     message = {
         "id": f"msg_{secrets.token_hex(12)}",
         "type": "message",
@@ -105,9 +114,9 @@ def _message(body: Mapping[str, Any], fault: Fault | None) -> dict[str, Any] | l
         "stop_reason": stop,
         "stop_sequence": None,
         "usage": {
-            "input_tokens": sum(map(count_tokens, texts)),
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 0,
+            "input_tokens": prompt.fresh,
+            "cache_creation_input_tokens": prompt.written,
+            "cache_read_input_tokens": prompt.read,
             "output_tokens": max(1, count_tokens(text)),
         },
     }

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from emulators.models.prompt_cache import PromptCache
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -81,6 +83,7 @@ class Script:
     """The log of one stub, and its rules: the first whose `when` holds decides about a call."""
 
     calls: list[Call] = field(default_factory=list)
+    cache: PromptCache = field(default_factory=PromptCache)
     _rules: list[_Rule] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -95,9 +98,10 @@ class Script:
             self._rules.append(_Rule([fault], when or _any_call, forever=True))
 
     def reset(self) -> None:
-        """Forgets the calls and the rules."""
+        """Forgets the calls, the rules and what the prompt cache holds."""
         with self._lock:
             self.calls.clear()
+            self.cache.clear()
             self._rules.clear()
 
     def inputs(self) -> list[str]:
