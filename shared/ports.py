@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from shared.domain.accounts import Person
 from shared.domain.models import (
     EmbeddingProfile,
+    Fold,
     FollowUp,
     Prompt,
     Reply,
@@ -312,6 +313,10 @@ class ConversationModel(Protocol):
 
     def standalone(self, follow_up: FollowUp) -> Rewritten:
         """Within a few seconds: somebody is waiting for the answer."""
+        ...
+
+    def fold(self, fold: Fold) -> Summary:
+        """A summary of what was summed up before and the turns; nobody waits for it."""
         ...
 
 

@@ -102,7 +102,7 @@ def _message(
     if not isinstance(limit, int) or limit < 1:
         raise Refused(400, "max_tokens: Field required")
     texts = _texts(body)
-    text, stop = _said(reply(texts[0], texts[-1]), limit, fault)
+    text, stop = _said(reply(texts[0], texts[-1], texts[1:-1]), limit, fault)
     content = _thinking(body) + ([{"type": "text", "text": text}] if text else [])
     prompt = cache.use(body)
     message = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import unescape
 
@@ -16,6 +16,7 @@ _ID = re.compile(r'\bid=(?:"([^"]*)"|\'([^\']*)\')')
 _QUESTION = re.compile(r"<question>\s*(.*?)\s*</question>", re.DOTALL)
 _SECTION = re.compile(r"<section\b[^>]*>\n?(.*?)\n?</section>", re.DOTALL)
 _TURN = re.compile(r'<turn by="user">\n?(.*?)\n?</turn>', re.DOTALL)
+_EARLIER = re.compile(r"<earlier>\n?(.*?)\n?</earlier>", re.DOTALL)
 _FOLLOW_UP = re.compile(r"<follow_up>\n?(.*?)\n?</follow_up>", re.DOTALL)
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 
@@ -24,6 +25,7 @@ _SHORT_ENDING = re.compile(r"in (?:one|one to \w+) sentences?\.\s*\Z")
 # A document takes part when it shares this much of the question's words, and this much of what the best has.
 _COVERED = 0.34
 _NEAR_BEST = 0.7
+_TOLD = 0.6
 _MOST_QUOTES = 2
 _ASKING = frozenset(
     {"does", "from", "have", "many", "much", "that", "this", "what", "when", "where", "which", "with"}
@@ -38,9 +40,13 @@ class _Document:
     text: str
 
 
-def reply(system: str, last_user_text: str) -> str:
-    """A `<follow_up>` with the question before it, a summary of a `<section>`, an answer from
-    `<reference_documents>` (or that there are none for a `<question>`), or the message said back."""
+def reply(system: str, last_user_text: str, before: Sequence[str] = ()) -> str:
+    """What users told, for an `<earlier>` memory; a `<follow_up>` with the question before it; a summary of
+    a `<section>`; an answer from `<reference_documents>`, or what was told `before` (or that there are none
+    for a `<question>`); or the message said back."""
+    memory = _EARLIER.search(last_user_text)
+    if memory:
+        return _remembered(unescape(memory.group(1)), map(unescape, _TURN.findall(last_user_text)))
     follow_up = _FOLLOW_UP.search(last_user_text)
     if follow_up:
         return _standalone(unescape(follow_up.group(1)), _TURN.findall(last_user_text))
@@ -49,11 +55,17 @@ def reply(system: str, last_user_text: str) -> str:
         return _summary(unescape(section.group(1)), short=bool(_SHORT_ENDING.search(last_user_text)))
     references = _REFERENCES.search(last_user_text) or _REFERENCES.search(system)
     if references:
-        return _answer(_question(last_user_text), _documents(references.group(1)))
+        return _answer(_question(last_user_text), _documents(references.group(1)), before)
     asked = _QUESTION.search(last_user_text)
     if asked:
-        return _answer(asked.group(1), [])
+        return _answer(asked.group(1), [], before)
     return f"You said: {last_user_text.strip()}"
+
+
+def _remembered(earlier: str, asked: Iterable[str]) -> str:
+    """What was remembered, and every statement of the turns, a line each."""
+    told = [one.text for turn in asked for one in split_sentences(turn) if not one.text.endswith(("?", "？"))]
+    return "\n".join([*filter(None, [earlier.strip()]), *told])
 
 
 def _standalone(question: str, asked: Sequence[str]) -> str:
@@ -93,12 +105,17 @@ def _documents(block: str) -> list[_Document]:
     return found
 
 
-def _answer(question: str, documents: Sequence[_Document]) -> str:
+def _answer(question: str, documents: Sequence[_Document], before: Sequence[str]) -> str:
+    """From the documents; where they hold too little, a statement of the conversation before."""
     wanted = _content(question)
     ranked = sorted(
         ((_share(wanted, document.text), -place) for place, document in enumerate(documents)), reverse=True
     )
     if not ranked or ranked[0][0] < _COVERED:
+        told = [one.text for text in before for one in split_sentences(text) if not one.text.endswith("?")]
+        best = max(told, key=lambda sentence: _share(wanted, sentence), default="")
+        if _share(wanted, best) >= _TOLD:
+            return best
         return _UNCOVERED_HAN if _HAN.search(question) else _UNCOVERED
     used = [documents[-place] for share, place in ranked if share >= _NEAR_BEST * ranked[0][0]]
     return "\n".join(

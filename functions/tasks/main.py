@@ -72,6 +72,12 @@ def _sweep(deps: Container, _: Body) -> str:
     return sweep(deps)
 
 
+def _fold(deps: Container, body: Body) -> str:
+    from shared.answer.fold import fold
+
+    return fold(deps, body["account"], body["thread"])
+
+
 _WORK: dict[str, Callable[[Container, Body], str]] = {
     "/advance": _advance,
     "/tidy": _tidy,
@@ -80,6 +86,7 @@ _WORK: dict[str, Callable[[Container, Body], str]] = {
     "/refresh": _refresh,
     "/due": _due,
     "/sweep": _sweep,
+    "/fold": _fold,
 }
 
 

@@ -52,6 +52,7 @@ class Ask:
     references: tuple[str, ...] = ()
     files: tuple[FilePart, ...] = ()
     history: tuple[Turn, ...] = ()
+    earlier: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ def assemble(deps: FilesDeps, caller: Caller, setting: Setting, ask: Ask, retrie
             files,
             narrowed=asked.narrowed,
             searched=ask.query,
+            earlier=ask.earlier,
         ),
         deps.count_tokens,
     )

@@ -154,6 +154,7 @@ def prepare(deps: AnswerDeps, caller: Caller, request: ChatRequest, retrieve: Re
         request.references,
         request.files,
         recalled.turns,
+        recalled.earlier,
     )
     assembled = assemble(deps, caller, setting, ask, retrieve)
     return Prepared(
@@ -161,6 +162,8 @@ def prepare(deps: AnswerDeps, caller: Caller, request: ChatRequest, retrieve: Re
         caller=caller,
         asked=_asked(request, thread),
         thread=thread,
+        is_new=request.thread_id is None,
+        turns=recalled.turns,
         standalone=searched,
         retrieval=assembled.retrieval,
         composition=assembled.composition,

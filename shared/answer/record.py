@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from shared.answer.cite import citations, context_items
+from shared.answer.fold import enqueue_fold, is_full
 from shared.answer.threads import record_run
 from shared.context.flow import Composition
 from shared.context.sections import Omitted, SectionKind
@@ -29,10 +30,10 @@ from shared.domain.conversation import (
 from shared.domain.errors import AlmanacError
 from shared.domain.ids import new_id
 from shared.domain.knowledge import Failure
-from shared.domain.models import Reply, TokenUse, TurnRole
+from shared.domain.models import Reply, TokenUse, Turn, TurnRole
 from shared.domain.retrieval import Retrieval
 from shared.domain.spending import Purpose, Spending, spent
-from shared.ports import Clock, Store
+from shared.ports import Clock, Store, TaskQueue, TokenCounter
 
 
 class RecordDeps(Protocol):
@@ -40,17 +41,24 @@ class RecordDeps(Protocol):
     def store(self) -> Store: ...
     @property
     def clock(self) -> Clock: ...
+    @property
+    def queue(self) -> TaskQueue: ...
+    @property
+    def count_tokens(self) -> TokenCounter: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """Everything before the model is called: what will be sent, and why. `spent` is what it took to get
-    there."""
+    there, `turns` are those of the thread that its summary does not hold, `is_new` says that the thread is
+    not stored yet."""
 
     run_id: str
     caller: Caller
     asked: RunRequest
     thread: Thread
+    is_new: bool
+    turns: tuple[Turn, ...]
     standalone: Standalone
     retrieval: Retrieval
     composition: Composition
@@ -106,7 +114,11 @@ def context_of(prepared: Prepared) -> tuple[ContextItem, ...]:
 
 def _stored(deps: RecordDeps, prepared: Prepared, run: Run) -> Run:
     messages = _messages(prepared, run) if run.answer else ()
-    record_run(deps.store.of(prepared.caller.account_id), prepared.thread, run, messages)
+    account_id = prepared.caller.account_id
+    record_run(deps.store.of(account_id), prepared.thread, run, messages, is_new=prepared.is_new)
+    turns = (*prepared.turns, *(Turn(message.role, message.text) for message in messages))
+    if messages and is_full(turns, deps.count_tokens):
+        enqueue_fold(deps.queue, account_id, prepared.thread)
     return run
 
 

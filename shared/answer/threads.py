@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from shared.agents.spaces import get_space
 from shared.domain.accounts import Caller
@@ -13,13 +15,14 @@ from shared.domain.errors import NotFoundError
 from shared.domain.ids import new_id
 from shared.domain.models import Turn, TurnRole
 from shared.library.documents import get_document
-from shared.ports import AccountStore, Clock, Page, Query, Transaction
+from shared.ports import AccountStore, Clock, Kind, Page, Query, Transaction
 from shared.records import MESSAGES, RUNS, THREADS
 from shared.tenancy.usage import count_run
 
 _TITLE_CHARACTERS = 80
 # Older turns than these are not read for an answer.
 _HISTORY_MESSAGES = 60
+_BATCH = 300
 
 
 def new_thread(
@@ -103,22 +106,50 @@ def list_messages(
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What an answer remembers of its thread: the latest turns, oldest first, and their questions as they
-    were searched."""
+    """What an answer remembers of its thread: the latest turns, oldest first, their questions as they were
+    searched, and in short what was said before them."""
 
     turns: tuple[Turn, ...] = ()
     searched: tuple[str, ...] = ()
+    earlier: str = ""
 
 
 def recall(store: AccountStore, thread: Thread) -> Recalled:
     if not thread.message_count:
         return Recalled()
     kind = MESSAGES.below(THREADS, thread.id)
-    latest = store.find(kind, Query(order_by="-number", limit=_HISTORY_MESSAGES)).items[::-1]
+    unfolded = (("number", ">=", thread.earlier_count),)
+    query = Query(where=unfolded, order_by="-number", limit=_HISTORY_MESSAGES)
+    latest = store.find(kind, query).items[::-1]
     return Recalled(
         tuple(Turn(message.role, message.text) for message in latest),
         tuple(message.searched or message.text for message in latest if message.role is TurnRole.USER),
+        thread.earlier,
     )
+
+
+def delete_thread(store: AccountStore, caller: Caller, thread_id: str) -> None:
+    """Deletes a thread with its messages, its runs and its summary. Cut off in the middle it can be asked for
+    again: the thread's record goes last. Raises `NotFoundError`."""
+    thread = get_thread(store, caller, thread_id)
+    gone = False
+    while not gone:
+        _delete_every(store, MESSAGES.below(THREADS, thread.id), Query(limit=_BATCH))
+        _delete_every(store, RUNS, Query(where=(("thread_id", "==", thread.id),), limit=_BATCH))
+        gone = store.transact(partial(_delete_if_empty, thread_id=thread.id))
+
+
+def _delete_every(store: AccountStore, kind: Kind[Any], query: Query) -> None:
+    while found := store.find(kind, query).items:
+        store.delete_many(kind, [record.id for record in found])
+
+
+def _delete_if_empty(tx: Transaction, *, thread_id: str) -> bool:
+    """False where an answer came in between."""
+    if tx.find(MESSAGES.below(THREADS, thread_id), Query(limit=1)):
+        return False
+    tx.delete(THREADS, thread_id)
+    return True
 
 
 def get_run(store: AccountStore, caller: Caller, run_id: str) -> Run:
@@ -129,20 +160,27 @@ def get_run(store: AccountStore, caller: Caller, run_id: str) -> Run:
     return run
 
 
-def record_run(store: AccountStore, thread: Thread, run: Run, messages: Sequence[Message]) -> None:
+def record_run(
+    store: AccountStore, thread: Thread, run: Run, messages: Sequence[Message], *, is_new: bool
+) -> None:
     """Stores a run with the messages that it adds, and counts what it cost, all or nothing. The messages'
-    numbers are given here, so two answers in one thread at once get places of their own."""
+    numbers are given here, so two answers in one thread at once get places of their own. Of a thread that was
+    deleted meanwhile nothing comes back; what the run cost counts all the same."""
     kind = MESSAGES.below(THREADS, thread.id)
     shares = Counter[str]()
     for item in run.context:
         shares[item.knowledge_base_id] += item.tokens
 
     def body(tx: Transaction) -> None:
+        current = tx.get(THREADS, thread.id)
+        if current is None and not is_new:
+            count_run(tx, run.id, run.spent, shares, run.finished_at)
+            return
         if not messages:  # a run that failed leaves no trace in the conversation
             tx.put(RUNS, run)
             count_run(tx, run.id, run.spent, shares, run.finished_at)
             return
-        current = tx.get(THREADS, thread.id) or thread
+        current = current or thread
         for offset, message in enumerate(messages):
             tx.put(kind, replace(message, number=current.message_count + offset))
         count = current.message_count + len(messages)

@@ -11,6 +11,11 @@ from shared.domain.sentences import split_sentences
 # A conversation's subject is a few words; more of a long message would drown the question.
 _MOST_CARRIED = 12
 _MOST_CARRIED_HAN = 40
+# Who asks nothing, and says more than this, tells something.
+_MOST_TOLD = 8
+_MOST_TOLD_HAN = 30
+# How many messages back a subject may lie, past thanks and small talk.
+_FARTHEST = 3
 _COURTESY = re.compile(
     r"(?:(?:bye|cool|fine|good|great|hello|hey|hi|nice|ok|okay|perfect|sorry|sure|thanks?|wow) ?)+\Z", re.I
 )
@@ -23,9 +28,9 @@ _HAN_ASKING = re.compile(
 
 
 def carried(question: str, before: Sequence[str]) -> str | None:
-    """The question with the subject of the one before, as keywords in brackets. `before` are the questions so
-    far, oldest first, each as it was searched. None where none of them has a subject."""
-    subjects = (_subject(one) for one in reversed(before))
+    """The question with the subject of the one before, as keywords in brackets. `before` are the messages so
+    far, oldest first, each as it was searched. None where none of the latest ones has a subject."""
+    subjects = (_subject(one) for one in reversed(before[-_FARTHEST:]))
     subject = next(filter(None, subjects), None)
     if subject is None:
         return None
@@ -34,14 +39,19 @@ def carried(question: str, before: Sequence[str]) -> str | None:
 
 
 def _subject(question: str) -> str:
-    """What a question is about, in its own words and order; of a long message, what its last question is."""
+    """What a question is about, in its own words and order; of a long message, what its last question is. Who
+    tells at length, and asks nothing, has left the subject."""
     sentences = [sentence.text for sentence in split_sentences(question)]
     asking = [sentence for sentence in sentences if sentence.endswith(("?", "？", ")", "）"))]
     text = asking[-1] if asking else question
     if is_han(text):
         if _HAN_COURTESY.match(text):
             return ""
+        if not asking and len(text) > _MOST_TOLD_HAN:
+            return ""
         return " ".join(_HAN_ASKING.sub(" ", text).split())[:_MOST_CARRIED_HAN]
     words = list(dict.fromkeys(content_words(text)))
+    if not asking and len(words) > _MOST_TOLD:
+        return ""
     subject = " ".join(words[:_MOST_CARRIED])
     return "" if _COURTESY.match(subject) else subject

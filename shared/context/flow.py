@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from shared.context import notes
+from shared.context.earlier import remembered, render_earlier
 from shared.context.history import recent_turns
 from shared.context.material import (
     FILES_INTRODUCTION,
@@ -20,7 +21,8 @@ from shared.context.material import (
 )
 from shared.context.references import defused, render_reference, render_references
 from shared.context.sections import BUDGETS, PLACES, SLOTS, Omitted, Place, Section, SectionKind
-from shared.domain.models import Prompt, Reference, Turn
+from shared.domain.models import Prompt, Reference, Turn, TurnRole
+from shared.domain.plaintext import escaped
 from shared.domain.retrieval import Retrieval, RetrievalStatus
 from shared.ports import TokenCounter
 
@@ -31,7 +33,7 @@ _NO_ROOM = "over the section's budget"
 class ComposeRequest:
     """`question` None composes what stands before any question; `searched` is it as it was searched.
     `retrieval` None means that none was asked for, `narrowed` that it searched named documents alone.
-    `history` is the whole conversation, oldest first."""
+    `history` are the turns that `earlier`, the summary of those before, does not hold; oldest first."""
 
     question: str | None
     retrieval: Retrieval | None = None
@@ -40,6 +42,7 @@ class ComposeRequest:
     files: tuple[AttachedFile, ...] = ()
     narrowed: bool = False
     searched: str = ""
+    earlier: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,9 @@ def compose(request: ComposeRequest, count_tokens: TokenCounter) -> Composition:
     """The prompt for one question. Pure: the same request gives the same prompt, byte for byte."""
     parts = _Parts(count_tokens)
     _add_system(parts, request)
-    history = _add_history(parts, request)
+    latest, left_out = _latest(parts, request)
+    earlier = _earlier(parts, request, left_out)
+    history = _add_history(parts, latest, earlier)
     references = _add_references(parts, request)
     if request.question is not None:
         _add_files(parts, request.files)
@@ -93,6 +98,7 @@ def compose(request: ComposeRequest, count_tokens: TokenCounter) -> Composition:
     prompt = Prompt(
         system=system,
         history=history,
+        earlier=earlier,
         user=user,
         question=request.question or "",
         references=references,
@@ -160,22 +166,43 @@ def _add_pointers(parts: _Parts, pointers: Sequence[Material]) -> None:
         parts.add(SectionKind.POINTERS, title, render_pointers(kept), sources, reason)
 
 
-def _add_history(parts: _Parts, request: ComposeRequest) -> tuple[Turn, ...]:
-    if not request.history:
-        return ()
+def _latest(parts: _Parts, request: ComposeRequest) -> tuple[tuple[Turn, ...], Sequence[Turn]]:
+    """The turns that stand whole, and those that there is no room for."""
+    budget = BUDGETS[SectionKind.HISTORY] or 0
+    kept = recent_turns(request.history, budget=budget, count_tokens=parts.count_tokens)
+    return kept, request.history[: len(request.history) - len(kept)]
+
+
+def _earlier(parts: _Parts, request: ComposeRequest, left_out: Sequence[Turn]) -> str:
+    """The summary, with what the turns say that are out of the window and not folded into it yet."""
     count_tokens = parts.count_tokens
-    kept = recent_turns(request.history, budget=BUDGETS[SectionKind.HISTORY] or 0, count_tokens=count_tokens)
-    left_out = request.history[: len(request.history) - len(kept)]
     if left_out:
         tokens = sum(count_tokens(turn.text) for turn in left_out)
-        reason = "older than the history's budget holds"
+        reason = "older than the history's budget holds; kept in short"
         parts.leave_out(SectionKind.HISTORY, "Earlier turns", (), tokens, reason)
-    if kept:
-        text = "\n\n".join(f"{turn.role.value}: {turn.text}" for turn in kept)
-        tokens = sum(count_tokens(turn.text) for turn in kept)
-        reason = f"the latest {len(kept)} turns"
+    budget = BUDGETS[SectionKind.EARLIER] or 0
+    if not left_out and count_tokens(render_earlier(request.earlier)) <= budget:
+        return request.earlier
+    room = budget - count_tokens(render_earlier(""))
+    return remembered(
+        request.earlier, left_out, budget=room, count_tokens=lambda text: count_tokens(escaped(text))
+    )
+
+
+def _add_history(parts: _Parts, latest: tuple[Turn, ...], earlier: str) -> tuple[Turn, ...]:
+    before: tuple[Turn, ...] = ()
+    if earlier:
+        block = render_earlier(earlier)
+        parts.add(
+            SectionKind.EARLIER, "Earlier conversation", block, (), "what the turns before said, in short"
+        )
+        before = (Turn(TurnRole.USER, block),)
+    if latest:
+        text = "\n\n".join(f"{turn.role.value}: {turn.text}" for turn in latest)
+        tokens = sum(parts.count_tokens(turn.text) for turn in latest)
+        reason = f"the latest {len(latest)} turns"
         parts.sections.append(Section(SectionKind.HISTORY, "Conversation", text, (), tokens, reason))
-    return kept
+    return before + latest
 
 
 def _add_references(parts: _Parts, request: ComposeRequest) -> tuple[Reference, ...]:

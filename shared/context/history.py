@@ -24,7 +24,7 @@ def recent_turns(turns: Sequence[Turn], *, budget: int, count_tokens: TokenCount
     kept: list[Turn] = []
     left = budget
     for turn in reversed(turns):
-        text = _spoken(turn)
+        text = spoken(turn)
         tokens = count_tokens(text)
         if tokens > left:
             if left >= _LEAST_WORTH_KEEPING:
@@ -51,6 +51,7 @@ def shortened(text: str, budget: int, count_tokens: TokenCounter) -> str:
     return text[:low].rstrip() + _CUT
 
 
-def _spoken(turn: Turn) -> str:
+def spoken(turn: Turn) -> str:
+    """A turn as a prompt repeats it."""
     text = turn.text if turn.role is TurnRole.USER else _CITATION_NUMBER.sub("", turn.text)
     return defused(text)

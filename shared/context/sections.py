@@ -18,6 +18,7 @@ class SectionKind(StrEnum):
     MEMORY = "memory"
     CONNECTION = "connection"
     APPS = "apps"
+    EARLIER = "earlier"
     HISTORY = "history"
     REFERENCES = "references"
     FILES = "files"
@@ -61,12 +62,20 @@ SLOTS = (
     Slot(SectionKind.MEMORY, Place.SYSTEM, 1_500),
     Slot(SectionKind.CONNECTION, Place.SYSTEM, 1_000),
     Slot(SectionKind.APPS, Place.SYSTEM, 6_000),
-    Slot(SectionKind.HISTORY, Place.HISTORY, 6_000),
+    Slot(SectionKind.EARLIER, Place.HISTORY, 1_200),
+    Slot(SectionKind.HISTORY, Place.HISTORY, 4_800),
     Slot(SectionKind.REFERENCES, Place.USER, 12_000),
     Slot(SectionKind.FILES, Place.USER, 24_000),
     Slot(SectionKind.SEARCH, Place.USER, None),
     Slot(SectionKind.QUESTION, Place.USER, None),
 )
+
+# When the turns that stand whole have more tokens than this, the oldest are folded into the summary until
+# they have no more than that: several turns at a time, so that what stands before the latest ones stays the
+# same for a while, and the provider's prompt cache with it. The rest of the budget is for turns that come
+# before the folding is done.
+FOLD_ABOVE = 3_200
+FOLD_DOWN_TO = 1_600
 
 BUDGETS = {slot.kind: slot.budget for slot in SLOTS}
 PLACES = {slot.kind: slot.place for slot in SLOTS}

@@ -39,7 +39,8 @@ class Thread:
 
     `message_count` numbers the messages: a message's place is taken in the transaction that counts it.
     Knowledge of the space, and `knowledge_base_ids`, are in scope for every message; with `thread_ref` only
-    these documents are searched.
+    these documents are searched. `earlier` sums up the first `earlier_count` messages, which quote
+    `earlier_documents`.
     """
 
     id: str
@@ -51,6 +52,9 @@ class Thread:
     knowledge_base_ids: tuple[str, ...] = ()
     space_id: str | None = None
     thread_ref: tuple[str, ...] = ()
+    earlier: str = ""
+    earlier_count: int = 0
+    earlier_documents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

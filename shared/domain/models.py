@@ -91,6 +91,16 @@ class FollowUp:
 
 
 @dataclass(frozen=True, slots=True)
+class Fold:
+    """Turns, oldest first, that are to be taken into the summary of the ones before them; it may have
+    `max_tokens`."""
+
+    earlier: str
+    turns: tuple[Turn, ...]
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Rewritten:
     """The question as one that can be understood alone."""
 
@@ -104,7 +114,8 @@ class Prompt:
     (`question`, `references`, `covered`) are what they were made from, for answerers that need no prose.
 
     `covered` says whether retrieval judged that the references answer the question. `searched` is the
-    question as it was searched, where that is not its own words.
+    question as it was searched, where that is not its own words. `earlier` says in short what was said before
+    the latest turns; its text stands in the first of `history`.
     """
 
     system: str
@@ -115,6 +126,7 @@ class Prompt:
     covered: bool = True
     max_output_tokens: int = 2048
     searched: str = ""
+    earlier: str = ""
 
 
 class StopReason(StrEnum):

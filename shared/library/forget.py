@@ -27,7 +27,23 @@ def forget_document(store: AccountStore, document_id: str) -> int:
             forgotten += store.transact(
                 partial(_forget, kind=kind, message_ids=ids, run_id=run.id, document_id=document_id)
             )
+    _forget_summaries(store, document_id)
     return forgotten
+
+
+def _forget_summaries(store: AccountStore, document_id: str) -> None:
+    """A thread's summary of turns that quoted the document goes as a whole; it is made anew from what is left
+    of them."""
+    where = (("earlier_documents", "array_contains", document_id),)
+    while threads := store.find(THREADS, Query(where=where, limit=_BATCH)).items:
+        for thread in threads:
+            store.transact(partial(_forget_summary, thread_id=thread.id))
+
+
+def _forget_summary(tx: Transaction, *, thread_id: str) -> None:
+    thread = tx.get(THREADS, thread_id)
+    if thread is not None:
+        tx.put(THREADS, replace(thread, earlier="", earlier_count=0, earlier_documents=()))
 
 
 def _forget(

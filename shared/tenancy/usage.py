@@ -52,7 +52,7 @@ def count_run(
 def count_search(
     store: AccountStore, spent: Sequence[Spending], shares: Mapping[str, int], at: datetime
 ) -> None:
-    """The same for a search that is no part of a run."""
+    """The same for calls that are no part of a run: a search, the memory of a conversation."""
     lines = shared_lines(spent, shares)
     if lines:
         store.add(USAGE, _shard(at, new_id("search"), lines))

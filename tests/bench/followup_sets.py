@@ -299,8 +299,12 @@ GUIDED = (
     Conversation(
         ("How far ahead are domestic flights booked?", "What about abroad?"), "travel.md", "a month ahead"
     ),
-    Conversation(("What may a hotel cost?", "and in Zurich?"), "travel.md", "210 euros"),
-    Conversation(("What may a hotel cost?", "and in Zurich?", "Who approves it?"), "travel.md", "Team leads"),
+    Conversation(("How much may a hotel cost a night?", "and in Zurich?"), "travel.md", "210 euros"),
+    Conversation(
+        ("How much may a hotel cost a night?", "and in Zurich?", "Who approves it?"),
+        "travel.md",
+        "Team leads",
+    ),
     Conversation(
         ("How are parking spaces assigned?", "And for visitors?"), "office.md", "garage in Mill Street"
     ),

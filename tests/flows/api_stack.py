@@ -12,6 +12,7 @@ from flask.testing import FlaskClient
 from urllib3 import encode_multipart_formdata
 from werkzeug.test import TestResponse
 
+from shared.answer.fold import fold
 from shared.domain.accounts import Account, Permission, Plan
 from shared.domain.ids import new_id
 from shared.http.api.routes import ROUTES
@@ -91,6 +92,9 @@ class Stack:
                 if task.path == "/refresh":
                     who, what = str(body["account"]), str(body["document"])
                     outcomes.append(refresh_document(self.deps, who, what, int(body["window"])))
+                    continue
+                if task.path == "/fold":
+                    outcomes.append(fold(self.deps, str(body["account"]), str(body["thread"])))
                     continue
                 ref = RevisionRef(str(body["account"]), str(body["document"]), int(body["revision"]))
                 outcomes.append(advance(self.deps, ref) if task.path == "/advance" else tidy(self.deps, ref))

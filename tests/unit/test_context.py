@@ -111,7 +111,8 @@ def test_sections_come_in_the_order_of_the_table() -> None:
     )
     retrieval = found(passage("psg_a", "x"), covered=False)
     files = (AttachedFile("notes.txt", "The notes."),)
-    composition = compose(ComposeRequest("q", retrieval, HISTORY, material, files), count_tokens)
+    request = ComposeRequest("q", retrieval, HISTORY, material, files, earlier="It was about leave.")
+    composition = compose(request, count_tokens)
     prompt = composition.prompt
     assert [section.kind for section in composition.sections] == [slot.kind for slot in SLOTS]
     places = [prompt.system.index(f"text of {kind.value}") for kind in system]

@@ -218,3 +218,12 @@ def test_follow_ups_on_the_handbook_are_found() -> None:
     assert after >= 24  # the Chinese ones share no words with the handbook
     for one in switches:
         assert one.after <= one.before or one.after == 0 == one.before
+
+
+def test_who_tells_at_length_has_left_the_subject() -> None:
+    tale = (
+        "It rained all day. " * 3
+        + "My neighbour talked about roses, fences, apple trees, tea and radio shows."
+    )
+    assert carried("Who approves it?", ["How do I book a trip?", tale]) == "Who approves it (book trip)"
+    assert carried("Who approves it?", ["How do I book a trip?", tale, tale, tale]) is None

@@ -9,6 +9,7 @@ from itertools import groupby, islice, pairwise, zip_longest
 from math import log
 from typing import TYPE_CHECKING
 
+from shared.adapters.local.recall import recalled
 from shared.domain.models import Prompt, Reference, Reply, TokenUse
 from shared.domain.sentences import is_unspaced, text_size
 from shared.domain.units import Unit, UnitKind, units
@@ -67,6 +68,9 @@ class ExtractiveAnswers:
 
     def answer(self, prompt: Prompt) -> Reply:
         language = _language(prompt.question)
+        said = recalled(prompt, language)
+        if said is not None:
+            return Reply(said, TokenUse(self.name))
         asked = prompt.searched or prompt.question
         candidates = _candidates(prompt.references) if prompt.covered else []
         if not candidates:

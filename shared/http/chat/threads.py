@@ -13,7 +13,7 @@ from shared.domain.accounts import Permission
 from shared.http.chat.chat import Ids
 from shared.http.chat.views import MessageView, RunView, ThreadView
 from shared.http.models import Body, Id, Listing, NoParams, PageParams, changes, unchanged
-from shared.http.routes import AnyRoute, Call, Route
+from shared.http.routes import AnyRoute, Call, Reply, Route
 
 if TYPE_CHECKING:
     from shared.http.chat.deps import ChatDeps
@@ -76,6 +76,11 @@ def get_thread(deps: ChatDeps, call: Call[None, NoParams]) -> ThreadView:
     return ThreadView.of(threads.get_thread(store, call.caller, call.path["thread_id"]))
 
 
+def delete_thread(deps: ChatDeps, call: Call[None, NoParams]) -> Reply:
+    threads.delete_thread(deps.store.of(call.caller.account_id), call.caller, call.path["thread_id"])
+    return Reply(None, 204)
+
+
 def list_messages(deps: ChatDeps, call: Call[None, PageParams]) -> Listing[MessageView]:
     store = deps.store.of(call.caller.account_id)
     page = threads.list_messages(
@@ -131,6 +136,14 @@ ROUTES: tuple[AnyRoute, ...] = (
         Permission.RUN_CREATE,
         body=ThreadChanges,
         response=ThreadView,
+    ),
+    Route(
+        "DELETE",
+        "/v1/threads/{thread_id}",
+        delete_thread,
+        "Delete a conversation with its messages and runs",
+        Permission.RUN_CREATE,
+        status=204,
     ),
     Route(
         "GET",
