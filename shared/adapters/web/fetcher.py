@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Collection
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cached_property
+from functools import cached_property, partial
 
 import httpcore2
 
@@ -58,7 +58,7 @@ class WebFetcher:
         self._dial = dial
         self._given_tls = tls
         self._pace = HostPace(pause)
-        self._robots = Robots(self._read_robots)
+        self._robots = Robots()
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
@@ -68,13 +68,13 @@ class WebFetcher:
         url = parse_url(request.url, local_sites=self._local_sites)
         return self._follow(url, request, Deadline(self._seconds), polite=True)
 
-    def _read_robots(self, url: WebUrl) -> Fetched:
-        return self._follow(url, FetchRequest(str(url), MAX_BYTES), Deadline(self._seconds), polite=False)
+    def _read_robots(self, url: WebUrl, deadline: Deadline) -> Fetched:
+        return self._follow(url, FetchRequest(str(url), MAX_BYTES), deadline, polite=False)
 
     def _follow(self, url: WebUrl, request: FetchRequest, deadline: Deadline, *, polite: bool) -> Fetched:
         for _ in range(_REDIRECTS + 1):
             if polite:
-                delay = self._robots.allow(url)
+                delay = self._robots.allow(url, partial(self._read_robots, deadline=deadline))
                 self._pace.wait(url.host, delay=delay, at_most=deadline.left(_LONGEST_PAUSE))
             answer = self._hop(url, request, deadline)
             if isinstance(answer, Fetched):

@@ -23,6 +23,8 @@ _SITES_KEPT = 500
 _LONGEST_DELAY = 30.0
 _GONE = range(400, 500)
 
+Read = Callable[[WebUrl], Fetched]
+
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
@@ -31,20 +33,17 @@ class _Kept:
 
 
 class Robots:
-    """`read` fetches a robots.txt."""
+    """Of all the sites that one process reads."""
 
-    def __init__(
-        self, read: Callable[[WebUrl], Fetched], *, now: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._read = read
+    def __init__(self, *, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
 
-    def allow(self, url: WebUrl) -> float:
+    def allow(self, url: WebUrl, read: Read) -> float:
         """Raises `UrlForbiddenError` where the site wants no robots, and `FetchFailedError` while it cannot
-        be asked. Returns the seconds that it wants between two reads."""
-        rules = self._rules(url)
+        be asked. `read` fetches a robots.txt. Returns the seconds that it wants between two reads."""
+        rules = self._rules(url, read)
         if rules is None:
             return 0.0
         if not rules.can_fetch(str(url), AGENT):
@@ -54,11 +53,11 @@ class Robots:
             )
         return min(float(rules.crawl_delay(AGENT) or 0.0), _LONGEST_DELAY)
 
-    def _rules(self, url: WebUrl) -> Protego | None:
+    def _rules(self, url: WebUrl, read: Read) -> Protego | None:
         with self._lock:
             kept = self._kept.get(url.origin)
         if kept is None or kept.until < self._now():
-            kept = _Kept(self._fetched(url), self._now() + _KEPT_SECONDS)
+            kept = _Kept(_fetched(url, read), self._now() + _KEPT_SECONDS)
             with self._lock:
                 self._kept[url.origin] = kept
                 self._kept.move_to_end(url.origin)
@@ -66,16 +65,17 @@ class Robots:
                     self._kept.popitem(last=False)
         return kept.rules
 
-    def _fetched(self, url: WebUrl) -> Protego | None:
-        """The rules; None when there are none. A server that fails may have some: nothing is read then."""
-        from protego import Protego
 
-        try:
-            answer = self._read(WebUrl(url.scheme, url.host, url.port, "/robots.txt"))
-        except (TooLargeError, UnsupportedTypeError):
-            return None
-        if answer.status == 200:
-            return Protego.parse(answer.body.decode("utf-8", "replace"))
-        if answer.status in _GONE and answer.status != 429:
-            return None
-        raise FetchFailedError(f"The robots.txt of {url.host} could not be read: status {answer.status}.")
+def _fetched(url: WebUrl, read: Read) -> Protego | None:
+    """The rules; None when there are none. A server that fails may have some: nothing is read then."""
+    from protego import Protego
+
+    try:
+        answer = read(WebUrl(url.scheme, url.host, url.port, "/robots.txt"))
+    except (TooLargeError, UnsupportedTypeError):
+        return None
+    if answer.status == 200:
+        return Protego.parse(answer.body.decode("utf-8", "replace"))
+    if answer.status in _GONE and answer.status != 429:
+        return None
+    raise FetchFailedError(f"The robots.txt of {url.host} could not be read: status {answer.status}.")
