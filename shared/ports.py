@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from shared.domain.accounts import Person
+from shared.domain.media import Described, DescribeRequest
 from shared.domain.models import (
     EmbeddingProfile,
     Fold,
@@ -334,4 +335,14 @@ class AnswerModel(Protocol):
 
         In between comes what the call has cost so far, as soon as that is known: an answer that breaks off,
         or whose reader leaves, was paid too."""
+        ...
+
+
+class ImageDescriber(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def describe(self, request: DescribeRequest) -> Described:
+        """One answer as the model gave it: whether its words are of the vocabularies is checked by who asks.
+        Raises `ModelUnavailableError`."""
         ...

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Embedder,
         Fetcher,
         IdTokens,
+        ImageDescriber,
         Objects,
         Store,
         Summarizer,
@@ -196,6 +197,22 @@ class Container:
             api_key=self.settings.anthropic_api_key,
             base_url=self.settings.anthropic_base_url,
             model=self.settings.summary_model,
+            gateway=self._anthropic_gateway,
+            catalogue=self._catalogue,
+        )
+
+    @cached_property
+    def describer(self) -> ImageDescriber:
+        if not self.settings.anthropic_api_key:
+            from shared.adapters.local.images import NoImages
+
+            return NoImages()
+        from shared.adapters.anthropic_images import AnthropicImages
+
+        return AnthropicImages(
+            api_key=self.settings.anthropic_api_key,
+            base_url=self.settings.anthropic_base_url,
+            model=self.settings.answer_model,
             gateway=self._anthropic_gateway,
             catalogue=self._catalogue,
         )

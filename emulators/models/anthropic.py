@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from emulators.models.http import Refused, authorised, serve
 from emulators.models.prompt_cache import PromptCache
+from emulators.models.schemas import example_of
 from emulators.models.script import Fault, Script
 from emulators.models.wording import reply
 from shared.adapters.tokens import count_tokens
@@ -26,6 +27,7 @@ _TYPES = {
     529: "overloaded_error",
 }
 _GONE = ("temperature", "top_p", "top_k")  # since version 2026-10-21
+_IMAGES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
 _PIECE = re.compile(r"\s*\S{1,12}")
 
 
@@ -82,13 +84,18 @@ def _texts(body: Mapping[str, Any]) -> list[str]:
 def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
-    if not isinstance(content, list) or not all(_is_text(block) for block in content):
-        raise Refused(400, "content: this stub takes a string or text blocks")
-    return "".join(str(block["text"]) for block in content)
+    if not isinstance(content, list) or not all(_is_block(block) for block in content):
+        raise Refused(400, "content: this stub takes a string, text blocks or images as base64")
+    return "".join(str(block["text"]) for block in content if block["type"] == "text")
 
 
-def _is_text(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") == "text"
+def _is_block(block: Any) -> bool:
+    if not isinstance(block, dict) or block.get("type") not in {"text", "image"}:
+        return False
+    if block["type"] == "text":
+        return True
+    source = block.get("source") or {}
+    return source.get("type") == "base64" and source.get("media_type") in _IMAGES and bool(source.get("data"))
 
 
 def _count(body: Mapping[str, Any], _: Fault | None) -> dict[str, Any]:
@@ -102,7 +109,8 @@ def _message(
     if not isinstance(limit, int) or limit < 1:
         raise Refused(400, "max_tokens: Field required")
     texts = _texts(body)
-    text, stop = _said(reply(texts[0], texts[-1], texts[1:-1]), limit, fault)
+    said = fault.text if fault is not None and fault.text is not None else _answer(body, texts)
+    text, stop = _said(said, limit, fault)
     content = _thinking(body) + ([{"type": "text", "text": text}] if text else [])
     prompt = cache.use(body)
     message = {
@@ -121,6 +129,14 @@ def _message(
         },
     }
     return _events(message) if body.get("stream") else message
+
+
+def _answer(body: Mapping[str, Any], texts: list[str]) -> str:
+    """Words; where a schema is given, JSON of its shape."""
+    wanted = (body.get("output_config") or {}).get("format")
+    if wanted is None:
+        return reply(texts[0], texts[-1], texts[1:-1])
+    return json.dumps(example_of(wanted["schema"]), ensure_ascii=False)
 
 
 def _said(text: str, limit: int, fault: Fault | None) -> tuple[str, str]:

@@ -65,7 +65,14 @@ def blocks(body: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
 
 def _blocks(whose: str, content: Any) -> Iterator[tuple[str, str, bool]]:
     for block in [{"text": content}] if isinstance(content, str) else content:
-        yield whose, str(block["text"]), "cache_control" in block
+        yield whose, _content(block), "cache_control" in block
+
+
+def _content(block: Mapping[str, Any]) -> str:
+    """A block's text; of an image what tells it from others."""
+    if "text" in block:
+        return str(block["text"])
+    return hashlib.sha256(str(block["source"]["data"]).encode()).hexdigest()
 
 
 def _prefixes(body: Mapping[str, Any]) -> Iterator[_Prefix]:

@@ -16,6 +16,7 @@ class Fault:
 
     `delay` seconds pass before the first byte. With `status` the call fails so. `cut_after` drops the
     connection after that many events of a stream, or bytes of a body. `stop_reason` ends a message early.
+    `text` is what the model then says, whatever it was asked.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Fault:
     cut_after: int | None = None
     malformed: bool = False
     stop_reason: str | None = None
+    text: str | None = None
 
     @classmethod
     def rate_limited(cls, retry_after: float | str | None = None) -> Fault:
@@ -49,6 +51,10 @@ class Fault:
     @classmethod
     def malformed_json(cls) -> Fault:
         return cls("malformed_json", malformed=True)
+
+    @classmethod
+    def saying(cls, text: str) -> Fault:
+        return cls("saying", text=text)
 
     @classmethod
     def refusal(cls) -> Fault:

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import ceil
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from shared.adapters.gateway import Gateway, Patience
 from shared.adapters.provider_errors import from_status
@@ -17,7 +17,14 @@ from shared.domain.models import StopReason, TokenUse
 
 if TYPE_CHECKING:
     from anthropic import Anthropic, Stream
-    from anthropic.types import Message, MessageParam, RawMessageStreamEvent, TextBlockParam, Usage
+    from anthropic.types import (
+        Message,
+        MessageParam,
+        OutputConfigParam,
+        RawMessageStreamEvent,
+        TextBlockParam,
+        Usage,
+    )
 
 Effort = Literal["low", "medium", "high"]
 
@@ -34,12 +41,14 @@ _STOP_REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request. `effort` bounds how much the model thinks before it writes."""
+    """One request. `effort` bounds how much the model thinks before it writes; with `schema` it answers in
+    JSON of that shape."""
 
     system: str
     messages: Sequence[MessageParam]
     max_tokens: int
     effort: Effort
+    schema: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +88,7 @@ class AnthropicCalls:
                     system=[cached(ask.system)],
                     messages=ask.messages,
                     max_tokens=self._room(ask),
-                    output_config={"effort": ask.effort},
+                    output_config=_output(ask),
                     timeout=seconds,
                 )
             return _heard(message, self.model)
@@ -102,7 +111,7 @@ class AnthropicCalls:
                     system=[cached(ask.system)],
                     messages=ask.messages,
                     max_tokens=self._room(ask),
-                    output_config={"effort": ask.effort},
+                    output_config=_output(ask),
                     timeout=seconds,
                     stream=True,
                 )
@@ -185,6 +194,12 @@ class _Listening:
     def _count(self, output: int) -> None:
         if self.usage is not None:
             self.use = _use(self.usage, self.model, output)
+
+
+def _output(ask: Ask) -> OutputConfigParam:
+    if ask.schema is None:
+        return {"effort": ask.effort}
+    return {"effort": ask.effort, "format": {"type": "json_schema", "schema": ask.schema}}
 
 
 def cached(text: str) -> TextBlockParam:

@@ -12,6 +12,7 @@ from shared.context.sections import Omitted, Section, SectionKind
 from shared.domain.accounts import Caller
 from shared.domain.agents import Unresolved
 from shared.domain.knowledge import KnowledgeBase
+from shared.domain.retrieval import Retrieval
 
 # What an account is not shown of an agent of the platform's: all but the parts that it contributes.
 _WITHHELD = frozenset({SectionKind.NOTES, SectionKind.INSTRUCTIONS})
@@ -28,6 +29,7 @@ class Preview:
     tokens: int
     unresolved: tuple[Unresolved, ...]
     limited: tuple[KnowledgeBase, ...]
+    retrieval: Retrieval
 
 
 def preview(
@@ -49,7 +51,14 @@ def preview(
 
 def _shown(assembled: Assembled, tokens: int) -> Preview:
     composition, selection = assembled.composition, assembled.selection
-    return Preview(composition.sections, composition.omitted, tokens, selection.unresolved, selection.limited)
+    return Preview(
+        composition.sections,
+        composition.omitted,
+        tokens,
+        selection.unresolved,
+        selection.limited,
+        assembled.retrieval,
+    )
 
 
 def _withheld(assembled: Assembled) -> Preview:
@@ -66,4 +75,5 @@ def _withheld(assembled: Assembled) -> Preview:
         sum(section.tokens for section in kept),
         whole.unresolved,
         whole.limited,
+        whole.retrieval,
     )

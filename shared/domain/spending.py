@@ -18,6 +18,7 @@ class Purpose(StrEnum):
     HISTORY = "history"  # the summary of a conversation's older turns
     SUMMARY = "summary"  # of a chunk
     EMBEDDING = "embedding"  # of passages
+    IMAGE = "image"  # its description
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from shared.http.api import (
     account,
     documents,
     knowledge_bases,
+    media,
     members,
     meta,
     readings,
@@ -27,4 +28,5 @@ ROUTES: tuple[AnyRoute, ...] = (
     *records.ROUTES,
     *receipts.ROUTES,
     *usage.ROUTES,
+    *media.ROUTES,
 )

@@ -13,6 +13,7 @@ from shared.domain.accounts import Caller
 from shared.domain.errors import InvalidRequestError
 from shared.domain.knowledge import KnowledgeBase, KnowledgeBaseType
 from shared.domain.retrieval import RetrievalStatus, RetrievedPassage
+from shared.http.chat.retrieve import count_found
 from shared.http.models import Params, View
 from shared.http.problems import invalid
 from shared.library.knowledge_bases import list_knowledge_bases
@@ -113,6 +114,7 @@ def _search(deps: ChatDeps, caller: Caller, given: SearchInput) -> SearchOutput:
     wanted = given.knowledge_base_ids or tuple(base.id for base in _visible(store, caller))
     asked = Asked(knowledge_base_ids=wanted, auto_context=False)
     found = retrieve(deps, caller, RetrieveRequest(given.query, asked))
+    count_found(deps, caller.account_id, found)
     return SearchOutput(results=tuple(map(_hit, found.passages)), status=found.status, covered=found.covered)
 
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from shared.domain.accounts import Permission
 from shared.http.chat.agents import LimitedView
 from shared.http.chat.chat import Text
+from shared.http.chat.retrieve import count_found
 from shared.http.chat.views import UnresolvedView
 from shared.http.models import Id, Params, View
 from shared.http.routes import AnyRoute, Call, Route
@@ -67,6 +68,7 @@ def preview_system_prompt(deps: ChatDeps, call: Call[None, PreviewParams]) -> Pr
         space_id=call.query.space_id,
         retrieve=partial(retrieve, deps),
     )
+    count_found(deps, call.caller.account_id, found.retrieval)
     return _view(found)
 
 

@@ -60,12 +60,12 @@ def retrieve_passages(deps: RetrieveDeps, call: Call[RetrieveBody, NoParams]) ->
     asked = Asked(body.document_ids, body.knowledge_base_ids, body.auto_context)
     request = RetrieveRequest(body.query, asked, body.policy, body.include_archived)
     found = retrieve(deps, call.caller, request)
-    _count(deps, call.caller.account_id, found)
+    count_found(deps, call.caller.account_id, found)
     return _view(found, explain=body.explain)
 
 
-def _count(deps: RetrieveDeps, account_id: str, found: Retrieval) -> None:
-    """A search that cannot be counted is answered all the same."""
+def count_found(deps: RetrieveDeps, account_id: str, found: Retrieval) -> None:
+    """Counts what a search by itself cost. One that cannot be counted is answered all the same."""
     from shared.domain.spending import Purpose, Spending
     from shared.tenancy.usage import count_search
 
