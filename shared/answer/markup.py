@@ -36,6 +36,12 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 
+# A number in brackets that the model wrote is a source's own footnote, or made up: ours come from its marks
+# alone, and no other may look like one.
+_FOOTNOTE = re.compile(
+    r"(?P<mark>\[\[[^\[\]]{0,2000}\]\])|\\?\[\^?(?P<n>\d{1,3}(?:[ \t]?[,;–-][ \t]?\d{1,3}){0,20})\\?\]"
+)
+
 # Stands where something was taken out, as long as what stood on its two sides must not be read together.
 _GAP = "\0"
 
@@ -47,7 +53,7 @@ def clean_prose(text: str, put_numbers: Callable[[str], str]) -> str:
     text = _HTML.sub(_GAP, text)
     text = _OPENING.sub("&lt;", _BRACKETED_ADDRESS.sub(rf"{_GAP}\g<address>{_GAP}", text))
     text = _LINK.sub(rf"{_GAP}\g<words>{_GAP}", _IMAGE.sub(rf"{_GAP}\g<alt>{_GAP}", text))
-    text = put_numbers(text).replace(_GAP, "")
+    text = put_numbers(_FOOTNOTE.sub(_not_a_citation, text)).replace(_GAP, "")
     text = _HALF_LINK.sub("] ", _OPENING.sub("&lt;", text))
     return _ADDRESS.sub(r"`\g<0>`", text)
 
@@ -79,6 +85,10 @@ def safe_cut(line: str) -> int:
 def _escaped_tick(tick: re.Match[str]) -> str:
     """One that is escaped already stays so: one backslash more would escape the backslash instead."""
     return tick[0] if len(tick["slashes"]) % 2 else f"{tick['slashes']}\\`"
+
+
+def _not_a_citation(found: re.Match[str]) -> str:
+    return found["mark"] or f"({found['n']})"
 
 
 def _masked(whole: re.Pattern[str], text: str) -> str:

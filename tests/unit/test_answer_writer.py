@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,7 +55,10 @@ CASES = [
     ("- a\n  ```\n<img src=x>", "- a\n  \\`\\`\\`\n"),
     ("~~~\n```\n<i>\n~~~\n<i>y</i>", "~~~\n```\n<i>\n~~~\ny"),
     ("hid\u200bden\u202e text\r\nnext", "hidden text\nnext"),
-    ("row[0][1] and a[b](c)", "row[0][1] and ab"),
+    ("row[0][1] and a[b](c), `row[0]`", "row(0)(1) and ab, `row[0]`"),
+    ("As shown [1], [2, 3] and \\[4\\]; [^5] [[psg_a]].", "As shown (1), (2, 3) and (4); (5) [1]."),
+    ("见注[1]。[[psg_a]] [link][2] [1]: x", "见注(1)。[1] [link] (2) (1): x"),
+    ("[[psg_b][1]] [[1]] [1[[psg_z]]]", "[[psg_b] (1)] [1 ]"),
     ("| a | b [[psg_a]] |\n|---|---|\n| 1 | <br> |", "| a | b [1] |\n|---|---|\n| 1 |  |"),
     ("", ""),
 ]
@@ -103,3 +108,38 @@ def test_numbers_are_given_in_order_of_appearance() -> None:
     writer.feed("y [[psg_b]] [[chk-1]]")
     writer.close()
     assert writer.cited == ("chk-1", "psg_a", "psg_b")
+
+
+PLAIN = st.sampled_from(
+    [
+        "[1]",
+        "[2]",
+        "[",
+        "]",
+        "[[psg_a]]",
+        "[[psg_b]]",
+        "[[x]]",
+        "[[1]]",
+        "1",
+        "2",
+        "\\",
+        "^",
+        "(",
+        ")",
+        " ",
+        ",",
+        "a",
+        "汉",
+    ]
+)
+
+
+@given(st.lists(PLAIN, max_size=30).map("".join), st.integers(1, 9))
+def test_only_our_own_numbers_look_like_citations(text: str, size: int) -> None:
+    writer = AnswerWriter(KNOWN)
+    written = (
+        "".join(map(writer.feed, (text[at : at + size] for at in range(0, len(text), size)))) + writer.close()
+    )
+    numbers = [int(n) for n in re.findall(r"\[(\d+)\]", written)]
+    assert len(numbers) <= text.count("psg_")
+    assert set(numbers) <= set(range(1, len(writer.cited) + 1))
