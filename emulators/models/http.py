@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
@@ -40,7 +41,7 @@ async def serve(request: Request, script: Script, texts: Texts, answer: Answer, 
         body = await _body(request)
         noted = {name: request.headers[name] for name in _HEADERS_NOTED if name in request.headers}
         fault = script.record(Call(request.url.path, noted, body, tuple(texts(body))))
-        if fault is not None:
+        if fault is not None and fault.stall_after is None:
             await asyncio.sleep(fault.delay)
         return _failed(fault, error) or _sent(answer(body, fault), fault)
     except Refused as refused:
@@ -67,14 +68,20 @@ def _failed(fault: Fault | None, error: ErrorBody) -> Response | None:
 
 
 def _sent(made: dict[str, Any] | list[bytes], fault: Fault | None) -> Response:
-    cut_after = fault.cut_after if fault is not None else None
     if isinstance(made, list):
-        return StreamingResponse(_until(made, cut_after), media_type="text/event-stream")
+        return StreamingResponse(_pieces(made, fault), media_type="text/event-stream")
     whole = json.dumps(made, ensure_ascii=False).encode()
-    if cut_after is None:
+    place = None if fault is None else fault.stall_after if fault.cut_after is None else fault.cut_after
+    if fault is None or place is None:
         return Response(whole, media_type="application/json")
     headers = {"Content-Length": str(len(whole))}
-    return StreamingResponse(_until([whole[:cut_after]], 1), headers=headers, media_type="application/json")
+    halves = _pieces([whole[:place], whole[place:]], replace(fault, **_after_the_first(fault)))
+    return StreamingResponse(halves, headers=headers, media_type="application/json")
+
+
+def _after_the_first(fault: Fault) -> dict[str, int]:
+    """A body is sent in two pieces, so what happens to it happens between these."""
+    return {"stall_after" if fault.cut_after is None else "cut_after": 1}
 
 
 def authorised(request: Request) -> bool:
@@ -83,11 +90,14 @@ def authorised(request: Request) -> bool:
     return bool(request.headers.get("x-api-key")) or (scheme.lower() == "bearer" and bool(token.strip()))
 
 
-async def _until(pieces: list[bytes], cut_after: int | None) -> AsyncIterator[bytes]:
+async def _pieces(pieces: list[bytes], fault: Fault | None) -> AsyncIterator[bytes]:
     for number, piece in enumerate(pieces):
-        if number == cut_after:
+        if fault is not None and number == fault.cut_after:
             raise ConnectionCut
+        if fault is not None and number == fault.stall_after:
+            await asyncio.sleep(fault.delay)
         yield piece
-        await asyncio.sleep(0)  # each event is a write of its own
-    if cut_after is not None:
+        # Each event is a write of its own.
+        await asyncio.sleep(fault.pause if fault is not None else 0)
+    if fault is not None and fault.cut_after is not None:
         raise ConnectionCut

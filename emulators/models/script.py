@@ -14,8 +14,9 @@ from emulators.models.prompt_cache import PromptCache
 class Fault:
     """How one call goes wrong. `name` is what `Call.fault` shows.
 
-    `delay` seconds pass before the first byte. With `status` the call fails so. `cut_after` drops the
-    connection after that many events of a stream, or bytes of a body. `stop_reason` ends a message early.
+    `delay` seconds pass before the first byte, `pause` before each event of a stream but the first. With
+    `status` the call fails so. `cut_after` drops the connection after that many events of a stream, or bytes
+    of a body; `stall_after` says nothing for `delay` seconds there. `stop_reason` ends a message early.
     `text` is what the model then says, whatever it was asked.
     """
 
@@ -24,6 +25,8 @@ class Fault:
     retry_after: str | None = None
     delay: float = 0.0
     cut_after: int | None = None
+    stall_after: int | None = None
+    pause: float = 0.0
     malformed: bool = False
     stop_reason: str | None = None
     text: str | None = None
@@ -47,6 +50,16 @@ class Fault:
     @classmethod
     def cut(cls, after: int = 4) -> Fault:
         return cls("cut", cut_after=after)
+
+    @classmethod
+    def stalled(cls, seconds: float, after: int = 8) -> Fault:
+        """Begins, then falls silent."""
+        return cls("stalled", delay=seconds, stall_after=after)
+
+    @classmethod
+    def trickling(cls, seconds: float) -> Fault:
+        """A stream that is slow all along, and comes to its end."""
+        return cls("trickling", pause=seconds)
 
     @classmethod
     def malformed_json(cls) -> Fault:
