@@ -327,6 +327,11 @@ class AnswerModel(Protocol):
     @property
     def name(self) -> str: ...
 
+    def using(self, model: str) -> AnswerModel:
+        """The same provider's model of this name; itself where there is no other. Raises
+        `MisconfiguredError` for one that the deployment does not know."""
+        ...
+
     def answer(self, prompt: Prompt) -> Reply: ...
 
     def stream(self, prompt: Prompt) -> Generator[str | TokenUse | Reply, None, None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING
 
 from shared.adapters.anthropic_calls import AnthropicCalls, Ask, Heard, cached
@@ -57,7 +58,25 @@ class AnthropicAnswers:
         self._calls = AnthropicCalls(api_key, base_url, model, gateway, catalogue)
         self._patience = patience
         self._stream_patience = stream_patience
+        self._make = partial(
+            AnthropicAnswers,
+            api_key=api_key,
+            base_url=base_url,
+            gateway=gateway,
+            catalogue=catalogue,
+            patience=patience,
+            stream_patience=stream_patience,
+        )
+        self._others: dict[str, AnthropicAnswers] = {}
         self.name = model
+
+    def using(self, model: str) -> AnthropicAnswers:
+        """Shares key, address, gateway and patience. Raises `MisconfiguredError` for an unknown model."""
+        if model == self.name:
+            return self
+        if model not in self._others:
+            self._others[model] = self._make(model=model)
+        return self._others[model]
 
     def answer(self, prompt: Prompt) -> Reply:
         return _reply(self._calls.create(_ask(prompt), self._patience))

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from shared.agents.agents import get_agent
+from shared.agents.agents import Found, get_agent
 from shared.agents.spaces import get_space, space_of
 from shared.answer.assemble import Ask, Retriever, Setting, assemble
 from shared.answer.cite import found_by_id
@@ -69,7 +69,7 @@ def answer(deps: AnswerDeps, caller: Caller, request: ChatRequest, retrieve: Ret
     writer = AnswerWriter(found_by_id(prepared.retrieval))
     use = TokenUse()
     try:
-        reply = deps.answer_model.answer(prepared.composition.prompt)
+        reply = prepared.model.answer(prepared.composition.prompt)
         use = reply.use
         text = writer.feed(reply.text) + writer.close()
         text = text if text.strip() else _without_words(prepared, reply)
@@ -84,7 +84,7 @@ def stream(deps: AnswerDeps, prepared: Prepared) -> Generator[str | Run | Broken
     the model's call and records the run as cancelled."""
     telling = _Telling(AnswerWriter(found_by_id(prepared.retrieval)))
     try:
-        reply = yield from _pieces(deps.answer_model, prepared, telling)
+        reply = yield from _pieces(prepared, telling)
     except AlmanacError as error:
         yield Broken(error, record_break(deps, prepared, telling.written, telling.use, error))
         return
@@ -114,10 +114,10 @@ class _Telling:
         return text
 
 
-def _pieces(model: AnswerModel, prepared: Prepared, telling: _Telling) -> Generator[str, None, Reply]:
+def _pieces(prepared: Prepared, telling: _Telling) -> Generator[str, None, Reply]:
     """Yields what may be shown, keeps it in `telling`, and returns the model's reply."""
     reply: Reply | None = None
-    parts = model.stream(prepared.composition.prompt)
+    parts = prepared.model.stream(prepared.composition.prompt)
     try:
         for part in parts:
             if isinstance(part, Reply):
@@ -130,7 +130,7 @@ def _pieces(model: AnswerModel, prepared: Prepared, telling: _Telling) -> Genera
     finally:
         parts.close()
     if reply is None:
-        raise ModelUnavailableError(f"{model.name} ended its answer without saying so.")
+        raise ModelUnavailableError(f"{prepared.model.name} ended its answer without saying so.")
     rest = telling.writer.close().rstrip()
     if not telling.pieces and not rest.strip():
         rest = _without_words(prepared, reply)
@@ -172,10 +172,16 @@ def prepare(deps: AnswerDeps, caller: Caller, request: ChatRequest, retrieve: Re
             Spending(Purpose.REWRITE, searched.use),
             Spending(Purpose.QUESTION, assembled.retrieval.use),
         ),
-        model=deps.answer_model.name,
+        model=_answering(deps, setting.agent),
         started=started,
         composed=deps.clock.now(),
     )
+
+
+def _answering(deps: AnswerDeps, agent: Found | None) -> AnswerModel:
+    """The agent's model where it has one, else the deployment's."""
+    model = agent.agent.model if agent is not None else None
+    return deps.answer_model if model is None else deps.answer_model.using(model)
 
 
 def _setting(deps: AnswerDeps, caller: Caller, request: ChatRequest) -> tuple[Setting, Thread]:
@@ -212,5 +218,7 @@ def _asked(request: ChatRequest, thread: Thread) -> RunRequest:
 def _without_words(prepared: Prepared, reply: Reply) -> str:
     """What stands for an answer that has none. Raises when that is the model's failure."""
     if reply.stop_reason is not StopReason.REFUSAL:
-        raise ModelUnavailableError(f"{prepared.model} gave no answer; it stopped for {reply.stop_reason}.")
+        raise ModelUnavailableError(
+            f"{prepared.model.name} gave no answer; it stopped for {reply.stop_reason}."
+        )
     return _DECLINED[any("\u4e00" <= character <= "\u9fff" for character in prepared.asked.question)]

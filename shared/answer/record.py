@@ -33,7 +33,7 @@ from shared.domain.knowledge import Failure
 from shared.domain.models import Reply, TokenUse, Turn, TurnRole
 from shared.domain.retrieval import Retrieval
 from shared.domain.spending import Purpose, Spending, spent
-from shared.ports import Clock, Store, TaskQueue, TokenCounter
+from shared.ports import AnswerModel, Clock, Store, TaskQueue, TokenCounter
 
 
 class RecordDeps(Protocol):
@@ -64,7 +64,7 @@ class Prepared:
     composition: Composition
     unresolved: tuple[Unresolved, ...]
     spent: tuple[Spending, ...]
-    model: str
+    model: AnswerModel
     started: datetime
     composed: datetime
 
@@ -133,7 +133,7 @@ def _run(prepared: Prepared, status: RunStatus, written: Written, use: TokenUse,
         request=prepared.asked,
         created_at=prepared.started,
         finished_at=now,
-        model=prepared.model,
+        model=prepared.model.name,
         retrieval=retrieval_of(prepared),
         context=context,
         document_ids=tuple(dict.fromkeys(item.document_id for item in context)),

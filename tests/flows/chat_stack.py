@@ -41,6 +41,9 @@ class ScriptedAnswers:
     replies: list[str] = field(default_factory=list)
     prompts: list[Prompt] = field(default_factory=list)
 
+    def using(self, model: str) -> ScriptedAnswers:
+        return self
+
     def answer(self, prompt: Prompt) -> Reply:
         self.prompts.append(prompt)
         return Reply(self.replies.pop(0), TokenUse(self.name, 10, 5))

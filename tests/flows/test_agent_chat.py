@@ -314,6 +314,20 @@ def test_names_of_elsewhere_are_understood(desk: Desk) -> None:
     assert desk.run(answer)["agent_id"] == agent["id"]
 
 
+@pytest.mark.parametrize("path", ["/v1/chat", "/v1/chat/stream"])
+def test_an_agent_has_a_model_of_its_own(desk: Desk, stubs: ModelStubs, path: str) -> None:
+    agent = desk.agent(model="claude-opus-5-5")
+    for fields, model in (({"agent_id": agent["id"]}, "claude-opus-5-5"), ({}, "claude-sonnet-5-5")):
+        answered = desk.api("POST", path, {"message": "Hello", **fields})
+        assert model in answered.text
+        assert stubs.anthropic.calls[-1].body["model"] == model
+    refused = desk.api("POST", "/v1/agents", {"name": "x", "model": "claude-none"})
+    assert problem(refused) == (400, "invalid_request")
+    refused = desk.api("PATCH", f"/v1/agents/{agent['id']}", {"model": "text-embedding-3-small"})
+    assert problem(refused) == (400, "invalid_request")
+    assert created(desk.api("PATCH", f"/v1/agents/{agent['id']}", {"model": None}))["model"] is None
+
+
 def test_without_a_model_key_an_agent_answers_too(desk: Desk) -> None:
     desk.chat.bench.answer_model = ExtractiveAnswers(UseEmbedder())
     desk.chat.upload(desk.chat.base("Handbook", is_auto_context=False), HANDBOOK)

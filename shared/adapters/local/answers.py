@@ -66,6 +66,10 @@ class ExtractiveAnswers:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
 
+    def using(self, model: str) -> ExtractiveAnswers:
+        del model  # there is no other without a key
+        return self
+
     def answer(self, prompt: Prompt) -> Reply:
         language = _language(prompt.question)
         said = recalled(prompt, language)

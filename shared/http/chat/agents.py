@@ -13,6 +13,7 @@ from shared.agents.agents import Found, NewAgent
 from shared.agents.selection import Known, read_known, select
 from shared.context.sections import INLINE_TOKENS
 from shared.domain.accounts import Caller, Permission
+from shared.domain.errors import InvalidRequestError, MisconfiguredError
 from shared.domain.knowledge import KnowledgeBase
 from shared.http.chat.views import UnresolvedView
 from shared.http.models import Body, Listing, NoParams, PageParams, View, changes, unchanged
@@ -95,6 +96,7 @@ class AgentView(View):
 
 def create_agent(deps: ChatDeps, call: Call[NewAgentBody, NoParams]) -> AgentView:
     body = call.body
+    _require_model(deps, body.model)
     new = NewAgent(
         name=body.name,
         instructions=body.instructions,
@@ -124,6 +126,7 @@ def get_agent(deps: ChatDeps, call: Call[None, NoParams]) -> AgentView:
 
 def change_agent(deps: ChatDeps, call: Call[AgentChanges, NoParams]) -> AgentView:
     given = changes(call.body)
+    _require_model(deps, given.get("model"))
     changed = agents.change_agent(
         deps.store,
         deps.clock,
@@ -138,6 +141,17 @@ def change_agent(deps: ChatDeps, call: Call[AgentChanges, NoParams]) -> AgentVie
 def delete_agent(deps: ChatDeps, call: Call[None, NoParams]) -> Reply:
     agents.delete_agent(deps.store, call.caller, call.path["agent_id"])
     return Reply(None, 204)
+
+
+def _require_model(deps: ChatDeps, model: str | None) -> None:
+    """Raises `InvalidRequestError` for a model that the deployment does not know."""
+    try:
+        if model is not None:
+            deps.answer_model.using(model)
+    except MisconfiguredError as error:
+        raise InvalidRequestError(
+            f"The model {model!r} is not one of this deployment's.", fields=(("model", "unknown"),)
+        ) from error
 
 
 def _shown(deps: ChatDeps, caller: Caller, found: Found) -> AgentView:
