@@ -159,6 +159,7 @@ class Refresh:
 
     `sha256` (bytes), `text_sha256` (extracted text) and `mark` (text without what changes at every visit) are
     those of the last content taken over, which became `revision`; `host` is where that came from in the end.
+    `address_id` stands for the knowledge base and the address: a knowledge base follows an address once.
     """
 
     interval_days: int | None = None
@@ -176,6 +177,7 @@ class Refresh:
     host: str | None = None
     etag: str | None = None
     last_modified: str | None = None
+    address_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

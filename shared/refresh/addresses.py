@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 from shared.domain.accounts import Caller
 from shared.domain.errors import ConflictError, InvalidRequestError
@@ -22,12 +23,13 @@ from shared.domain.knowledge import (
 )
 from shared.domain.web_url import parse_url
 from shared.library.documents import retry_document
+from shared.library.knowledge_bases import reachable
 from shared.library.reach import get_in_transaction
-from shared.library.uploads import keep_new, require_place
-from shared.ports import Task, TaskQueue, Transaction
-from shared.records import DOCUMENTS
+from shared.library.uploads import require_place
+from shared.ports import Query, Task, TaskQueue, Transaction
+from shared.records import DOCUMENTS, KNOWLEDGE_BASES
 from shared.refresh.deps import AddressDeps
-from shared.refresh.schedule import followed, window, with_interval
+from shared.refresh.schedule import followed, following, window, with_interval
 
 _LONGEST_TITLE = 300
 
@@ -51,6 +53,8 @@ def create_from_address(
     document_id: str | None = None,
 ) -> Document:
     """A document that waits for the first read of its address. `document_id` as in `create_from_bytes`.
+    Where the knowledge base follows the address already, that document with what is given anew: it is read
+    again now.
 
     Raises `UrlForbiddenError` for an address that is not on the public web as far as its text tells, and as
     `create_from_bytes`.
@@ -70,11 +74,29 @@ def create_from_address(
         created_at=now,
         updated_at=now,
         metadata=dict(info.metadata),
-        refresh=Refresh(interval_days=info.interval_days, next_at=now),
+        refresh=Refresh(info.interval_days, now, address_id=content_id("address", knowledge_base_id, url)),
     )
-    document = keep_new(store, caller, document)
+    document = store.transact(partial(_keep, caller=caller, made=document, info=info))
     enqueue_refresh(deps.queue, caller.account_id, document)
     return document
+
+
+def _keep(tx: Transaction, *, caller: Caller, made: Document, info: AddressInfo) -> Document:
+    base_id = made.knowledge_base_id
+    reachable(caller, tx.get(KNOWLEDGE_BASES, base_id), base_id)
+    where = (("refresh.address_id", "==", following(made).address_id),)
+    found = next((one for one in tx.find(DOCUMENTS, Query(where=where)) if _stays(one)), None)
+    if found is None:
+        tx.put(DOCUMENTS, made)
+        return made
+    days = info.interval_days
+    refresh = following(found) if days is None else replace(following(found), interval_days=days)
+    again = replace(found, title=info.title or found.title, metadata=dict(info.metadata) or found.metadata)
+    return _due_now(tx, again, refresh, made.created_at)
+
+
+def _stays(document: Document) -> bool:
+    return document.status is not DocumentStatus.DELETING
 
 
 def default_title(url: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 
@@ -28,6 +29,7 @@ from shared.records import CHUNKS, DOCUMENTS, OUTLINES
 from shared.refresh.addresses import request_refresh, retry
 from shared.refresh.flow import Outcome, refresh_document
 from tests.flows.following import NINE, TEN, Follower, follower_on, page
+from tests.flows.library import make_base
 from tests.flows.workbench import Workbench
 from tests.pdf_samples import drawn, lines
 from tests.site import Site, SitePage, redirect
@@ -536,3 +538,26 @@ def test_a_version_that_cannot_be_embedded_leaves_the_old_one_until_it_can(follo
     assert final.published.revision == 2
     tidy(follower.bench, RevisionRef(follower.who.account_id, document.id, 2))
     assert [text for text in texts(follower) if "nine" in text] == []
+
+
+def test_an_address_that_is_added_again_is_the_same_document(follower: Follower) -> None:
+    document = follower.ready(days=7)
+    paid = follower.paid()
+    follower.bench.clock.pass_seconds(60)
+    again = follower.add("/page#part", days=1, title="Hours")
+    assert again.id == document.id
+    assert follower.run() == [Outcome.UNCHANGED]
+    again = follower.now(document)
+    assert (again.title, again.refresh and again.refresh.interval_days) == ("Hours", 1)
+    assert (again.latest_revision, follower.paid()) == (1, paid)
+    other = replace(follower, base=make_base(follower.bench, follower.who, "Second"))
+    assert other.add().id != document.id
+    delete_document(follower.bench, follower.who, document.id)
+    assert follower.add().id != document.id
+
+
+def test_two_that_add_an_address_at_once_add_it_once(follower: Follower) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: follower.add().id, range(4)))
+    assert len(set(made)) == 1
+    assert follower.run().count(Outcome.CHANGED) == 1

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
+import httpcore2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from urllib3.util import parse_url as urllib3_parse
 
 from shared.domain.errors import UrlForbiddenError
 from shared.domain.web_url import join_url, parse_url, same_site
@@ -151,3 +157,27 @@ def test_redirects_are_held_to_the_same_rules(location: str) -> None:
 def test_a_site_is_the_same_with_and_without_www() -> None:
     assert same_site("www.example.org", "example.org")
     assert not same_site("docs.example.org", "example.org")
+
+
+_PIECES = st.sampled_from(
+    [*"ahtp:/\\@.#?%[]0179x-_ \t", "http://", "https://", "example.org", "127.0.0.1", "::1", "①", "。", "ü"]
+    + [":80", "@127.0.0.1", "#@", "%2f", "%00", "\u00ad"]
+)
+
+
+@given(st.lists(_PIECES, min_size=1, max_size=12).map("".join))
+def test_what_is_taken_means_the_same_to_every_parser(text: str) -> None:
+    for candidate in (text, f"http://{text}", f"https://example.org{text}"):
+        try:
+            url = parse_url(candidate)
+        except UrlForbiddenError:
+            continue
+        written = str(url)
+        assert parse_url(written) == url
+        assert written.isascii()
+        hosts = {
+            urlsplit(written).hostname,
+            urllib3_parse(written).host.strip("[]"),  # type: ignore[union-attr]
+            httpcore2.URL(written).host.decode().strip("[]"),
+        }
+        assert hosts == {url.host}
