@@ -8,6 +8,7 @@ from typing import Protocol
 
 from shared.answer.cite import citations, context_items
 from shared.answer.fold import enqueue_fold, is_full
+from shared.answer.places import placed
 from shared.answer.threads import record_run
 from shared.context.flow import Composition
 from shared.context.sections import Omitted, SectionKind
@@ -113,9 +114,11 @@ def context_of(prepared: Prepared) -> tuple[ContextItem, ...]:
 
 
 def _stored(deps: RecordDeps, prepared: Prepared, run: Run) -> Run:
-    messages = _messages(prepared, run) if run.answer else ()
     account_id = prepared.caller.account_id
-    record_run(deps.store.of(account_id), prepared.thread, run, messages, is_new=prepared.is_new)
+    store = deps.store.of(account_id)
+    run = replace(run, citations=placed(store, run.citations, run.answer, prepared.retrieval))
+    messages = _messages(prepared, run) if run.answer else ()
+    record_run(store, prepared.thread, run, messages, is_new=prepared.is_new)
     turns = (*prepared.turns, *(Turn(message.role, message.text) for message in messages))
     if messages and is_full(turns, deps.count_tokens):
         enqueue_fold(deps.queue, account_id, prepared.thread)

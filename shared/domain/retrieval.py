@@ -38,7 +38,8 @@ class ScopeEntry:
 class RetrievedPassage:
     """`version` is the document's revision. `similarity` is the raw cosine, `lexical` the raw BM25 score,
     `score` the fused one that ordered the result. `tokens` counts `text` as the answering model sees it.
-    `url` is where the document was read from, if it has an address."""
+    `url` is where the document was read from, if it has an address. `text` is the chunk's from `start` on,
+    behind `lead` characters of a table's header that were repeated in front."""
 
     id: str
     document_id: str
@@ -55,6 +56,8 @@ class RetrievedPassage:
     boost: float
     tokens: int
     url: str | None = None
+    start: int = 0
+    lead: int = 0
 
 
 @dataclass(frozen=True, slots=True)

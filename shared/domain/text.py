@@ -90,13 +90,32 @@ class StoredChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class OuterHeading:
+    level: int
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageStart:
+    """From `at` in a chunk's text on, until the next one, it is on this page."""
+
+    at: int
+    page: int
+
+
+@dataclass(frozen=True, slots=True)
 class OutlineEntry:
+    """`outer` are the headings in force just before the chunk's text; `page_starts` is empty for a chunk that
+    stands on one page, or in a format without pages."""
+
     chunk_id: str
     start: int
     end: int
     heading_path: tuple[str, ...]
     title: str
     pages: tuple[int, int] | None
+    outer: tuple[OuterHeading, ...] = ()
+    page_starts: tuple[PageStart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from shared.domain.ids import content_id
 from shared.domain.text import Chunk, PageSpan, Passage
 from shared.ingest.blocks import Block, BlockKind, blocks
 from shared.ingest.boundaries import Cutter, Places, Sizes, digest, group
-from shared.ingest.chunk import pages_of, section_paths, shared_path, trimmed
+from shared.ingest.chunk import Heading, pages_of, section_paths, shared_path, trimmed
 from shared.ports import TokenCounter
 
 OVERLAP = 200
@@ -107,7 +107,7 @@ class _ChunkWindows:
         self._max = max_tokens
         self._overlap = min(OVERLAP, max_tokens // 4)
         self._blocks = blocks(chunk.text)
-        self._sections = _sections(chunk, self._blocks)
+        self._sections = _sections(chunk.text, chunk.outer, self._blocks)
         self._starts = [section.start for section in self._sections]
         self._cutter = Cutter(chunk.text, _places(self._blocks))
         tables = [block for block in self._blocks if block.kind is BlockKind.TABLE]
@@ -176,17 +176,23 @@ def _weight(text: str) -> int:
     return len(text) + (_WIDE_WEIGHT - 1) * sum(character >= _WIDE for character in text)
 
 
-def _sections(chunk: Chunk, parts: Sequence[Block]) -> list[_Section]:
+def path_at(text: str, outer: tuple[Heading, ...], at: int) -> _Path:
+    """The headings in force at a place of a chunk's text; `outer` are those in force before it."""
+    sections = _sections(text, outer, blocks(text))
+    return next((section.path for section in reversed(sections) if section.start <= at), sections[0].path)
+
+
+def _sections(text: str, outer: tuple[Heading, ...], parts: Sequence[Block]) -> list[_Section]:
     headings = [block for block in parts if block.kind is BlockKind.HEADING]
-    opens = bool(headings) and not chunk.text[: headings[0].start].strip()
+    opens = bool(headings) and not text[: headings[0].start].strip()
     starts = [heading.start for heading in headings]
     if opens:
         starts[0] = 0
     else:
         starts.insert(0, 0)
     found = [(heading.level, heading.title) for heading in headings]
-    paths = section_paths(chunk.outer, found, starts_with_heading=opens)
-    ends = [*starts[1:], len(chunk.text)]
+    paths = section_paths(outer, found, starts_with_heading=opens)
+    ends = [*starts[1:], len(text)]
     return [_Section(start, end, path) for start, end, path in zip(starts, ends, paths, strict=True)]
 
 

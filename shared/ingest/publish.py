@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from shared.domain.knowledge import DocumentStatus
-from shared.domain.text import Chunk, Extraction, Outline, OutlineEntry, Passage, StoredChunk
+from shared.domain.text import (
+    Chunk,
+    Extraction,
+    OuterHeading,
+    Outline,
+    OutlineEntry,
+    PageSpan,
+    PageStart,
+    Passage,
+    StoredChunk,
+)
 from shared.index.publication import Publication
 from shared.index.publish import publish, write_segments
 from shared.index.rows import IndexPassage
@@ -54,7 +64,7 @@ def publish_content(deps: PublishDeps, store: AccountStore, lease: Lease, conten
     document = lease.document
     extraction = content.extraction
     # The outline first: tidying behind an older revision looks there for the chunks that it must leave.
-    store.put_many(OUTLINES, [_outline(document.id, lease.revision, content.chunks)])
+    store.put_many(OUTLINES, [_outline(document.id, lease.revision, content.chunks, extraction.pages)])
     store.put_many(CHUNKS, [_stored(deps, document.id, content, chunk) for chunk in content.chunks])
     rows = _rows(document.id, lease.revision, content)
     fingerprint = deps.embedder.profile.fingerprint
@@ -86,12 +96,29 @@ def outline_id(document_id: str, revision: int) -> str:
     return f"{document_id}-{revision}"
 
 
-def _outline(document_id: str, revision: int, chunks: Sequence[Chunk]) -> Outline:
+def _outline(document_id: str, revision: int, chunks: Sequence[Chunk], pages: Sequence[PageSpan]) -> Outline:
     entries = tuple(
-        OutlineEntry(chunk.id, chunk.start, chunk.end, chunk.heading_path, chunk.title, chunk.pages)
+        OutlineEntry(
+            chunk.id,
+            chunk.start,
+            chunk.end,
+            chunk.heading_path,
+            chunk.title,
+            chunk.pages,
+            tuple(OuterHeading(level, title) for level, title in chunk.outer),
+            _page_starts(chunk, pages),
+        )
         for chunk in chunks
     )
     return Outline(outline_id(document_id, revision), document_id, revision, entries)
+
+
+def _page_starts(chunk: Chunk, pages: Sequence[PageSpan]) -> tuple[PageStart, ...]:
+    before = chunk.start - len(chunk.header)
+    touched = [page for page in pages if page.start < chunk.end and chunk.start < page.end]
+    if len(touched) < 2:
+        return ()
+    return tuple(PageStart(max(0, page.start - before), page.number) for page in touched)
 
 
 def _stored(deps: PublishDeps, document_id: str, content: Content, chunk: Chunk) -> StoredChunk:

@@ -180,6 +180,8 @@ def _passage(deps: RetrieveDeps, done: _Search, ranked: Ranked) -> RetrievedPass
         boost=1.0,
         tokens=deps.count_tokens(text),
         url=done.resolved.documents[hit.document_id].source.url,
+        start=hit.start,
+        lead=len(lead),
     )
 
 
