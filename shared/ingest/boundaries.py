@@ -1,7 +1,7 @@
 """Where text is cut: at places chosen by what stands there, so that an edit moves only its neighbours.
 
 Counting characters from the start would move every later boundary with each edit. Here a boundary is, of
-all good places in a window of sizes, the one whose following words have the smallest hash: two versions of
+all good places in a stretch of text, the one whose following words have the smallest hash: two versions of
 a text that differ in one place choose the same boundaries again a little behind it.
 """
 
@@ -14,6 +14,7 @@ import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, field, replace
+from itertools import accumulate, pairwise
 
 from shared.domain.sentences import split_sentences
 
@@ -180,35 +181,70 @@ class Cutter:
 def group(
     weights: Sequence[int], digests: Sequence[int], minimum: int, maximum: int
 ) -> list[tuple[int, int]]:
-    """Joins neighbouring sections into runs of at least `minimum` (the last may have less).
+    """Joins small neighbouring sections into runs, as (first, last + 1).
 
-    `weights` are the sections' sizes, `digests` hashes of their beginnings. A section that has the minimum
-    by itself ends its run. Of the places where a run could end before it has `maximum`, the one before the
-    smallest hash is taken, so that a new section moves only its neighbours. Returns (first, last + 1) pairs.
+    `weights` are the sections' sizes, `digests` hashes of their beginnings. A section that has the minimum by
+    itself ends its run, and begins one unless what stands before it has too little to be alone; only the last
+    run may have less. Runs of more than the maximum are divided.
     """
+    grouped: list[tuple[int, int]] = []
+    for first, last in _runs(weights, minimum):
+        offsets = list(accumulate(weights[first:last], initial=0))
+        bounds = divide(offsets, digests[first:last], minimum, maximum)
+        grouped += [(first + start, first + end) for start, end in pairwise(bounds)]
+    return grouped
+
+
+def _runs(weights: Sequence[int], minimum: int) -> list[tuple[int, int]]:
     runs: list[tuple[int, int]] = []
-    first = 0
-    while first < len(weights):
-        last = _run_end(weights, digests, first, minimum, maximum)
-        runs.append((first, last))
-        first = last
+    first = total = 0
+    for index, weight in enumerate(weights):
+        if weight >= minimum and total >= minimum:
+            runs.append((first, index))
+            first, total = index, 0
+        total += weight
+        if weight >= minimum:
+            runs.append((first, index + 1))
+            first, total = index + 1, 0
+    if first < len(weights):
+        runs.append((first, len(weights)))
     return runs
 
 
-def _run_end(weights: Sequence[int], digests: Sequence[int], first: int, minimum: int, maximum: int) -> int:
-    total = 0
-    ends: list[int] = []
-    for index in range(first, len(weights)):
-        total += weights[index]
-        if total < minimum:
-            continue
-        if ends and total > maximum:
-            break
-        ends.append(index + 1)
-        if weights[index] >= minimum or (index + 1 < len(weights) and weights[index + 1] >= minimum):
-            break
-    inner = [end for end in ends if end < len(weights)]
-    return min(inner, key=lambda end: (digests[end], end)) if inner else len(weights)
+def divide(offsets: Sequence[int], digests: Sequence[int], minimum: int, maximum: int) -> list[int]:
+    """Which of the sorted offsets are boundaries: their places in `offsets`, the first and the last included.
+    `digests` are hashes of what begins at each offset but the last.
+
+    What is longer than `maximum` is divided at the offset with the smallest hash, and so are its parts. None
+    is shorter than `minimum` and, while it can be, than a quarter of the whole; one may stay longer than
+    `maximum` where there is no place. A boundary depends on no other but the few that it lies between: those
+    of two versions of a text cannot run out of step, as they could where each is chosen from the one before.
+    """
+    bounds = [0]
+    waiting = [(0, len(offsets) - 1)]
+    while waiting:
+        first, last = waiting.pop()
+        inner = _inside(offsets, first, last, minimum, maximum)
+        if inner:
+            at = min(inner, key=digests.__getitem__)
+            waiting += [(at, last), (first, at)]
+        elif last > first:
+            bounds.append(last)
+    return bounds
+
+
+def _inside(offsets: Sequence[int], first: int, last: int, minimum: int, maximum: int) -> range:
+    """Where what is between two offsets may be divided."""
+    start, end = offsets[first], offsets[last]
+    if end - start <= maximum:
+        return range(0)
+    quarter = min(end - start, 2 * maximum) // 4
+    for margin in (max(quarter, minimum), minimum):
+        low = bisect_left(offsets, start + margin, first + 1, last)
+        high = bisect_right(offsets, end - margin, first + 1, last)
+        if low < high:
+            return range(low, high)
+    return range(0)
 
 
 def digest(text: str, at: int) -> int:

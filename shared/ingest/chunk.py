@@ -7,6 +7,7 @@ alone has more; then between rows or lines, with the header row or the opening l
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,12 +17,12 @@ from itertools import pairwise
 from shared.domain.ids import content_id
 from shared.domain.text import Chunk, Extraction, PageSpan
 from shared.ingest.blocks import Block, BlockKind, blocks, starting_in
-from shared.ingest.boundaries import Cutter, Places, Sizes, digest, group
+from shared.ingest.boundaries import Cutter, Places, Sizes, digest, divide, group
 
 MINIMUM = 4_000
 TARGET = 40_000
 MAXIMUM = 44_000
-# Small sections stop joining here: wide enough that a new one moves only its neighbours' boundaries.
+# Joined small sections that have more are divided again: wide enough that there is a choice of places.
 _JOINED = 2 * MINIMUM
 _SIZES = Sizes(floor=MINIMUM, low=TARGET - 8_000, high=MAXIMUM, stretch=MAXIMUM, tail=MINIMUM)
 # A header row that would fill half of every part is not repeated.
@@ -76,14 +77,27 @@ def _places(parts: Sequence[Block]) -> Places:
 
 
 def _fitted(cutter: Cutter, parts: Sequence[Block], section: _Section) -> Iterator[_Section]:
-    """The section itself, or pieces of it towards the target."""
-    cuttable = _cuttable(starting_in(parts, section.start, section.end))
+    """The section itself, or pieces of it: divided between blocks, then inside of those that are too long."""
+    for piece in _divided(cutter, section):
+        cuttable = _cuttable(starting_in(parts, piece.start, piece.end))
+        bounds = cutter.cut(piece.start, piece.end, functools.partial(_sizes, cutter.text, cuttable))
+        yield from (_Section(start, end) for start, end in pairwise(bounds))
 
-    def sizes(at: int) -> Sizes:
-        return _SIZES.less(len(_lead(cutter.text, cuttable, at)))
 
-    bounds = cutter.cut(section.start, section.end, sizes)
-    yield from (_Section(start, end) for start, end in pairwise(bounds))
+def _divided(cutter: Cutter, section: _Section) -> Iterator[_Section]:
+    if section.end - section.start <= MAXIMUM:
+        yield section
+        return
+    between = cutter.places.ranks[0]
+    inner = between[bisect_left(between, section.start + 1) : bisect_left(between, section.end)]
+    offsets = [section.start, *inner, section.end]
+    digests = [digest(cutter.text, at) for at in offsets[:-1]]
+    bounds = divide(offsets, digests, MINIMUM, MAXIMUM)
+    yield from (_Section(offsets[first], offsets[last]) for first, last in pairwise(bounds))
+
+
+def _sizes(text: str, cuttable: Sequence[Block], at: int) -> Sizes:
+    return _SIZES.less(len(_lead(text, cuttable, at)))
 
 
 def _cuttable(parts: Sequence[Block]) -> list[Block]:
