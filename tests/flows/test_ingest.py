@@ -309,3 +309,20 @@ def test_a_publication_is_refused_after_a_newer_revision(bench: Workbench, who: 
     newest = ingest(bench, who, read(bench, who, document))
     assert newest.published is not None
     assert newest.published.revision == 2
+
+
+def test_documents_that_a_provider_sent_away_together_do_not_come_back_together(
+    bench: Workbench, who: Caller
+) -> None:
+    base = make_base(bench, who)
+    waits = []
+    for number in range(6):
+        bench.summarizer.faults = [ModelUnavailableError("busy", retry_after=60)]
+        document = upload(bench, who, base, f"Note {number} of the house.")
+        assert advance(bench, ref_of(who, document)) is Outcome.RETRY
+        (task,) = bench.queue.take("/advance")
+        assert task.at is not None
+        waits.append((task.at - bench.clock.time).total_seconds())
+    assert min(waits) >= 60
+    assert max(waits) <= 75
+    assert len(set(waits)) > 3
