@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -107,6 +108,42 @@ def wait_until(answers: Callable[[], bool], child: Child, seconds: float) -> boo
                 return True
         time.sleep(0.01)
     return False
+
+
+class ServerProcess(ABC):
+    """A server of the stack in a process of its own. It keeps its address from one start to the next."""
+
+    _start_seconds = 15.0
+
+    def __init__(self, name: str, log: Path) -> None:
+        self._name = name
+        self._log = log
+        self._child: Child | None = None
+
+    @abstractmethod
+    def _command(self) -> Sequence[str]: ...
+
+    @abstractmethod
+    def _answers(self) -> bool:
+        """Whether it can be used; an `OSError` is a no."""
+
+    def start(self) -> None:
+        """Starts the program without waiting for it."""
+        self._child = Child(self._name, self._command(), log=self._log)
+
+    def wait_until_ready(self) -> None:
+        if self._child is None or not wait_until(self._answers, self._child, self._start_seconds):
+            output = self._child.last_output() if self._child is not None else ""
+            raise RuntimeError(f"{self._name} did not start. Its last output: {output}")
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        if self._child is not None:
+            self._child.kill()
+
+    def stop(self, grace: float = 1.0) -> None:
+        if self._child is not None:
+            stop_all([self._child], grace)
 
 
 class _Guardian:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 
-from emulators.processes import Child, stop_all, wait_until
+from emulators.processes import ServerProcess
 from emulators.serving import HOST, free_port
 
-_START_SECONDS = 15.0
 _ANSWER_SECONDS = 1.0
 
 
@@ -23,8 +23,8 @@ def binary() -> Path:
     return found[0]
 
 
-class RedisServer:
-    """In memory, or below `data_dir` when one is given. Keeps its address from one start to the next.
+class RedisServer(ServerProcess):
+    """In memory, or below `data_dir` when one is given.
 
     With a directory every write is in the append-only file before it is answered, so the end of the process
     loses nothing that was acknowledged. The file is synced to the disk once a second: when the machine itself
@@ -32,10 +32,10 @@ class RedisServer:
     """
 
     def __init__(self, *, run_dir: Path, data_dir: Path | None = None) -> None:
+        super().__init__("redis", run_dir / "redis.log")
         self._port = free_port()
         self._run_dir = run_dir
         self._data_dir = data_dir
-        self._child: Child | None = None
 
     @property
     def url(self) -> str:
@@ -43,28 +43,13 @@ class RedisServer:
         return f"redis://{HOST}:{self._port}/0"
 
     def start(self) -> None:
-        """Starts the program without waiting for it."""
         if self._data_dir is not None:
             self._data_dir.mkdir(parents=True, exist_ok=True)
-        command = [str(binary())]
-        for name, value in self._settings().items():
-            command += [f"--{name}", value]
-        self._child = Child("redis", command, log=self._run_dir / "redis.log")
+        super().start()
 
-    def wait_until_ready(self) -> None:
-        """Returns when commands are carried out, which is after what was kept has been read."""
-        if self._child is None or not wait_until(self._answers, self._child, _START_SECONDS):
-            output = self._child.last_output() if self._child is not None else ""
-            raise RuntimeError(f"Valkey did not start. Its last output: {output}")
-
-    def kill(self) -> None:
-        """SIGKILL."""
-        if self._child is not None:
-            self._child.kill()
-
-    def stop(self, grace: float = 1.0) -> None:
-        if self._child is not None:
-            stop_all([self._child], grace)
+    def _command(self) -> Sequence[str]:
+        options = ((f"--{name}", value) for name, value in self._settings().items())
+        return [str(binary()), *chain.from_iterable(options)]
 
     def _settings(self) -> Mapping[str, str]:
         kept = self._data_dir is not None
@@ -79,6 +64,7 @@ class RedisServer:
         }
 
     def _answers(self) -> bool:
+        """Commands are carried out once what was kept has been read."""
         with socket.create_connection((HOST, self._port), timeout=_ANSWER_SECONDS) as connection:
             connection.sendall(b"PING\r\n")
             return connection.recv(64).startswith(b"+PONG")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,25 +17,6 @@ from shared.domain.errors import PermissionDeniedError, TransientError, Unauthen
 from tests.receiver import Receiver
 
 EMAIL = "tasks@demo.iam.gserviceaccount.com"
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with Receiver() as receiver:
-        yield receiver
-
-
-@pytest.fixture
-def clock() -> MovableClock:
-    return MovableClock()
-
-
-@pytest.fixture(scope="module")
-def tokens() -> Iterator[TokenIssuer]:
-    issuer = TokenIssuer()
-    issuer.start()
-    yield issuer
-    issuer.stop()
 
 
 def at(text: str) -> float:

@@ -32,12 +32,6 @@ RESOURCE = {
 }
 
 
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with Receiver() as receiver:
-        yield receiver
-
-
 def make_events(
     receiver: Receiver,
     data_dir: Path | None = None,

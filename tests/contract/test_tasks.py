@@ -29,25 +29,6 @@ FAST = 0.1  # the first wait is 10 ms
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with Receiver() as receiver:
-        yield receiver
-
-
-@pytest.fixture
-def clock() -> MovableClock:
-    return MovableClock()
-
-
-@pytest.fixture
-def tokens() -> Iterator[TokenIssuer]:
-    issuer = TokenIssuer()
-    issuer.start()
-    yield issuer
-    issuer.stop()
-
-
-@pytest.fixture
 def emulator(clock: MovableClock, tokens: TokenIssuer) -> Iterator[TasksEmulator]:
     emulator = TasksEmulator(clock=clock, wait_scale=FAST, tokens=tokens)
     emulator.start()

@@ -9,6 +9,7 @@ from itertools import groupby, islice, pairwise, zip_longest
 from math import log
 from typing import TYPE_CHECKING
 
+from shared.adapters.local.coverage import shares_held
 from shared.adapters.local.recall import recalled
 from shared.domain.models import Prompt, Reference, Reply, TokenUse
 from shared.domain.sentences import is_unspaced, text_size
@@ -146,16 +147,7 @@ def _lexical(question: str, counted: Sequence[Mapping[str, int]]) -> list[float]
         * (0.3 if term.weak else 1.0)
         for term in asked
     ]
-    total = sum(weights) or 1.0
-    return [
-        sum(
-            weight
-            for term, weight in zip(asked, weights, strict=True)
-            if any(spelling in counts for spelling in term.spellings)
-        )
-        / total
-        for counts in counted
-    ]
+    return shares_held(asked, weights, counted)
 
 
 def _in_turn(candidates: Sequence[_Candidate]) -> Iterable[int]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import log
 
+from shared.adapters.local.coverage import shares_held
 from shared.context.earlier import SAID
 from shared.domain.models import Prompt, TurnRole
 from shared.domain.sentences import split_sentences
@@ -69,15 +70,4 @@ def _shares(question: str, told: Sequence[Mapping[str, int]]) -> list[float]:
         log(1 + (1 + len(told)) / (1 + max(frequency[spelling] for spelling in term.spellings)))
         for term in asked
     ]
-    total = sum(weights)
-    if not total:
-        return [0.0] * len(told)
-    return [
-        sum(
-            weight
-            for term, weight in zip(asked, weights, strict=True)
-            if any(spelling in counts for spelling in term.spellings)
-        )
-        / total
-        for counts in told
-    ]
+    return shares_held(asked, weights, told)
