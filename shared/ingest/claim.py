@@ -49,6 +49,7 @@ class Lease:
         self.token = document.work.token
         self.revision = document.work.revision
         self.attempt = document.work.attempt
+        self.continuations = document.work.continuations
 
     def checkpoint(self, status: DocumentStatus, progress: Progress) -> None:
         """Records where the work is and renews the lease. Raises `LeaseLostError` when it is another's."""
@@ -58,11 +59,12 @@ class Lease:
         """Time is over: leaves the work for the next call, which is a continuation and no new attempt."""
         self._change(lambda document: replace(document, work=self._released(document, parked=True)))
 
-    def release(self, error: AlmanacError) -> None:
-        """A passing failure: shows it, and lets the next delivery claim at once."""
+    def release(self, error: AlmanacError, *, counts: bool = True) -> None:
+        """A passing failure: shows it, and lets the next delivery claim at once. It is an attempt, unless it
+        does not count as one."""
         self._change(
             lambda document: replace(
-                document, work=self._released(document, parked=False), error=failure_of(error)
+                document, work=self._released(document, parked=not counts), error=failure_of(error)
             )
         )
 

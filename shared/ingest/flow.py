@@ -14,7 +14,14 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
-from shared.domain.errors import AlmanacError, LeaseLostError, NotFoundError, RefusedFileError, TransientError
+from shared.domain.errors import (
+    AlmanacError,
+    LeaseLostError,
+    ModelOverloadedError,
+    NotFoundError,
+    RefusedFileError,
+    TransientError,
+)
 from shared.domain.ids import content_id
 from shared.domain.knowledge import Document, DocumentStatus, Progress
 from shared.domain.text import Extraction
@@ -40,6 +47,8 @@ log = logging.getLogger(__name__)
 MAX_FILE_BYTES = 10 * 1024 * 1024
 _FIRST_RETRY = timedelta(seconds=10)
 _LONGEST_RETRY = timedelta(minutes=10)
+# A day and more of a provider that has no room for us.
+_MOST_CONTINUATIONS = 200
 
 
 class IngestDeps(LibraryDeps, PublishDeps, Protocol):
@@ -209,7 +218,10 @@ def _finish(deps: IngestDeps, ref: RevisionRef, document: Document) -> None:
 
 
 def _failed(deps: IngestDeps, ref: RevisionRef, lease: Lease, error: AlmanacError) -> Outcome:
-    again = error.retryable and lease.attempt < deps.settings.max_attempts
+    # To be sent away by a provider that is busy is no failure of the document's: many documents at once would
+    # else use up one another's attempts. What was paid is kept, so each return is nearer to the end.
+    sent_away = isinstance(error, ModelOverloadedError) and lease.continuations < _MOST_CONTINUATIONS
+    again = error.retryable and (sent_away or lease.attempt < deps.settings.max_attempts)
     log.warning(
         "ingest failed",
         extra={"document_id": ref.document_id, "revision": ref.revision, "code": error.code, "again": again},
@@ -219,8 +231,9 @@ def _failed(deps: IngestDeps, ref: RevisionRef, lease: Lease, error: AlmanacErro
         if isinstance(error, RefusedFileError):
             _drop_objects(deps, ref)
         return Outcome.FAILED
-    lease.release(error)
-    wait = min(_FIRST_RETRY * 2 ** (lease.attempt - 1), _LONGEST_RETRY)
+    lease.release(error, counts=not sent_away)
+    tries = lease.attempt - 1 + (lease.continuations if sent_away else 0)
+    wait = min(_FIRST_RETRY * 2 ** min(tries, 10), _LONGEST_RETRY)
     asked: float | None = getattr(error, "retry_after", None)
     if asked is not None:
         wait = max(wait, timedelta(seconds=asked))

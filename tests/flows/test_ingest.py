@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from shared.domain.accounts import Caller
-from shared.domain.errors import ModelUnavailableError, NotFoundError
+from shared.domain.errors import ModelOverloadedError, ModelUnavailableError, NotFoundError
 from shared.domain.knowledge import DocumentStatus
 from shared.domain.text import Outline, StoredChunk
 from shared.index.manifest import MANIFESTS, load
@@ -326,3 +326,22 @@ def test_documents_that_a_provider_sent_away_together_do_not_come_back_together(
     assert min(waits) >= 60
     assert max(waits) <= 75
     assert len(set(waits)) > 3
+
+
+def test_a_busy_provider_does_not_use_up_a_documents_attempts(bench: Workbench, who: Caller) -> None:
+    document = upload(bench, who, make_base(bench, who), handbook(3))
+    waits = []
+    bench.summarizer.faults = [None, *[ModelOverloadedError("busy")] * 12]
+    for _ in range(12):
+        assert advance(bench, ref_of(who, document)) is Outcome.RETRY
+        (task,) = bench.queue.take("/advance")
+        assert task.at is not None
+        waits.append((task.at - bench.clock.time).total_seconds())
+        bench.clock.time = task.at
+    assert waits[0] < 15
+    assert waits[-1] >= 600
+    seen = read(bench, who, document)
+    assert seen.error is not None
+    assert (seen.attempts, seen.error.code) == (1, "model_unavailable")
+    assert advance(bench, ref_of(who, document)) is Outcome.PUBLISHED
+    assert len(bench.summarizer.inputs) == 3  # the first one's summary was kept all along
