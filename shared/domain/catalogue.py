@@ -36,10 +36,9 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """`context` is the most tokens of one call, `max_output` the most that it writes, `cache_from` the
-    shortest prompt that its cache keeps. A model that embeds reads `context` tokens of each input, and of one
-    request at most `most_inputs` with `most_request_tokens` together. `prices` are ordered by `above`;
-    `priced_on` is the day on which they were looked up.
+    """`context` is the most tokens of one call, `max_output` the most that it writes. A model that embeds
+    reads `context` tokens of each input, and of one request at most `most_inputs` with `most_request_tokens`
+    together. `prices` are ordered by `above`; `priced_on` is the day on which they were looked up.
 
     `token_factor` is how many tokens it counts for one of ours (cl100k_base).
     """
@@ -52,7 +51,6 @@ class Model:
     priced_on: str
     max_output: int = 0
     dimensions: int = 0
-    cache_from: int = 1024
     token_factor: float = 1.0
     most_inputs: int = 1
     most_request_tokens: int = 0
@@ -71,7 +69,7 @@ class Model:
         return TokenUse(self.id, prompt, output, cache_read, cache_write, calls=1, cost=round(1000 * dollars))
 
 
-def _claude(name: str, *prices: Price, cache_from: int = 1024) -> Model:
+def _claude(name: str, *prices: Price) -> Model:
     return Model(
         name,
         Provider.ANTHROPIC,
@@ -80,7 +78,6 @@ def _claude(name: str, *prices: Price, cache_from: int = 1024) -> Model:
         max_output=128_000,
         prices=prices,
         priced_on="2026-11-30",
-        cache_from=cache_from,
         token_factor=1.3,  # the tokenizer of this line counts about 30 % more than older ones
     )
 
@@ -106,10 +103,10 @@ def _embedding(name: str, dimensions: int, price: float) -> Model:
 
 # Sources: platform.claude.com, "Models overview" and "Pricing"; platform.openai.com, "Pricing".
 KNOWN = (
-    _claude("claude-haiku-5-5", _prompts(0.10, 0.50), _prompts(0.50, 2.50, above=100_000), cache_from=4_096),
+    _claude("claude-haiku-5-5", _prompts(0.10, 0.50), _prompts(0.50, 2.50, above=100_000)),
     _claude("claude-sonnet-5-5", _prompts(2.0, 10.0)),
-    _claude("claude-opus-5-5", _prompts(4.0, 20.0), cache_from=512),
-    _claude("claude-fable-5-1", _prompts(10.0, 50.0), cache_from=512),
+    _claude("claude-opus-5-5", _prompts(4.0, 20.0)),
+    _claude("claude-fable-5-1", _prompts(10.0, 50.0)),
     _embedding("text-embedding-3-small", 1_536, 0.02),
     _embedding("text-embedding-3-large", 3_072, 0.13),
 )
