@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import ceil
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, Unpack
 
 from shared.adapters.gateway import Gateway, Patience
 from shared.adapters.provider_errors import from_status
@@ -60,22 +60,25 @@ class Heard:
     use: TokenUse
 
 
+class Access(TypedDict, total=False):
+    """How a model is reached: what the container gives to every adapter of this provider."""
+
+    api_key: Required[str]
+    base_url: str
+    gateway: Gateway
+    catalogue: Catalogue
+
+
 class AnthropicCalls:
     """The calls of one model."""
 
-    def __init__(
-        self,
-        api_key: str,
-        base_url: str,
-        model: str,
-        gateway: Gateway | None = None,
-        catalogue: Catalogue | None = None,
-    ) -> None:
+    def __init__(self, model: str, **access: Unpack[Access]) -> None:
         """Raises `MisconfiguredError` for a model that the catalogue does not know."""
-        self.model = (catalogue or Catalogue()).find(model, Provider.ANTHROPIC, Task.WRITING)
-        self._api_key = api_key
-        self._base_url = base_url or _ADDRESS
-        self._gateway = gateway or Gateway("Anthropic")
+        catalogue = access.get("catalogue") or Catalogue()
+        self.model = catalogue.find(model, Provider.ANTHROPIC, Task.WRITING)
+        self._api_key = access["api_key"]
+        self._base_url = access.get("base_url") or _ADDRESS
+        self._gateway = access.get("gateway") or Gateway("Anthropic")
         self._made: Anthropic | None = None
 
     def create(self, ask: Ask, patience: Patience) -> Heard:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Unpack
 
-from shared.adapters.anthropic_calls import AnthropicCalls, Ask
-from shared.adapters.gateway import Gateway, Patience
-from shared.domain.catalogue import Catalogue
+from shared.adapters.anthropic_calls import Access, AnthropicCalls, Ask
+from shared.adapters.gateway import Patience
 from shared.domain.errors import ModelUnavailableError
 from shared.domain.models import Fold, FollowUp, Rewritten, StopReason, Summary, Turn
 from shared.domain.plaintext import escaped
@@ -42,17 +42,9 @@ taken back. Write in the language of the conversation, one fact a line, without 
 class AnthropicConversation:
     """`ports.ConversationModel`."""
 
-    def __init__(
-        self,
-        *,
-        api_key: str,
-        base_url: str = "",
-        model: str,
-        gateway: Gateway | None = None,
-        catalogue: Catalogue | None = None,
-    ) -> None:
+    def __init__(self, *, model: str, **access: Unpack[Access]) -> None:
         """Raises `MisconfiguredError` for a model that the catalogue does not know."""
-        self._calls = AnthropicCalls(api_key, base_url, model, gateway, catalogue)
+        self._calls = AnthropicCalls(model, **access)
         self.name = model
 
     def standalone(self, follow_up: FollowUp) -> Rewritten:

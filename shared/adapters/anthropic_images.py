@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from shared.adapters.anthropic_calls import AnthropicCalls, Ask
-from shared.adapters.gateway import Gateway, Patience
-from shared.domain.catalogue import Catalogue
+from shared.adapters.anthropic_calls import Access, AnthropicCalls, Ask
+from shared.adapters.gateway import Patience
 from shared.domain.errors import ModelContentError, ModelUnavailableError
 from shared.domain.media import Described, DescribeRequest, Word
 from shared.domain.models import StopReason
@@ -43,17 +42,9 @@ class _Answer(BaseModel):
 class AnthropicImages:
     """`ports.ImageDescriber`."""
 
-    def __init__(
-        self,
-        *,
-        api_key: str,
-        base_url: str = "",
-        model: str,
-        gateway: Gateway | None = None,
-        catalogue: Catalogue | None = None,
-    ) -> None:
+    def __init__(self, *, model: str, **access: Unpack[Access]) -> None:
         """Raises `MisconfiguredError` for a model that the catalogue does not know."""
-        self._calls = AnthropicCalls(api_key, base_url, model, gateway, catalogue)
+        self._calls = AnthropicCalls(model, **access)
         self.name = model
 
     def describe(self, request: DescribeRequest) -> Described:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
-from shared.adapters.anthropic_calls import AnthropicCalls, Ask, Heard, cached
-from shared.adapters.gateway import Gateway, Patience
-from shared.domain.catalogue import Catalogue
+from shared.adapters.anthropic_calls import Access, AnthropicCalls, Ask, Heard, cached
+from shared.adapters.gateway import Patience
 from shared.domain.models import Prompt, Reply, StopReason, Summary, SummaryRequest, TokenUse, TurnRole
 from shared.domain.plaintext import escaped
 from shared.domain.sentences import split_sentences, text_size
@@ -46,27 +45,16 @@ class AnthropicAnswers:
     def __init__(
         self,
         *,
-        api_key: str,
-        base_url: str = "",
         model: str,
-        gateway: Gateway | None = None,
-        catalogue: Catalogue | None = None,
         patience: Patience = ANSWER,
         stream_patience: Patience = STREAM,
+        **access: Unpack[Access],
     ) -> None:
         """Raises `MisconfiguredError` for a model that the catalogue does not know."""
-        self._calls = AnthropicCalls(api_key, base_url, model, gateway, catalogue)
+        self._calls = AnthropicCalls(model, **access)
         self._patience = patience
         self._stream_patience = stream_patience
-        self._make = partial(
-            AnthropicAnswers,
-            api_key=api_key,
-            base_url=base_url,
-            gateway=gateway,
-            catalogue=catalogue,
-            patience=patience,
-            stream_patience=stream_patience,
-        )
+        self._make = partial(AnthropicAnswers, patience=patience, stream_patience=stream_patience, **access)
         self._others: dict[str, AnthropicAnswers] = {}
         self.name = model
 
@@ -94,18 +82,9 @@ def _reply(heard: Heard) -> Reply:
 
 
 class AnthropicSummarizer:
-    def __init__(
-        self,
-        *,
-        api_key: str,
-        base_url: str = "",
-        model: str,
-        gateway: Gateway | None = None,
-        catalogue: Catalogue | None = None,
-        patience: Patience = SUMMARY,
-    ) -> None:
+    def __init__(self, *, model: str, patience: Patience = SUMMARY, **access: Unpack[Access]) -> None:
         """Raises `MisconfiguredError` for a model that the catalogue does not know."""
-        self._calls = AnthropicCalls(api_key, base_url, model, gateway, catalogue)
+        self._calls = AnthropicCalls(model, **access)
         self._patience = patience
         self.fingerprint = f"anthropic/{model}/summary-1"
 
