@@ -48,8 +48,9 @@ class EmbeddingProfile:
     """An embedding model as retrieval must know it.
 
     `fingerprint` names provider, model and dimensions: vectors of different fingerprints are never compared.
-    `floor` is the cosine that unrelated text has. `minimums` maps a retrieval policy (`run`, `message`) to
-    the raw cosine below which a passage is out; the numbers belong to the model.
+    `floor` is the cosine that unrelated text has on average, `deviation` how much that scatters. `minimums`
+    maps a retrieval policy (`run`, `message`) to the raw cosine below which a passage is out; the numbers
+    belong to the model.
     """
 
     fingerprint: str
@@ -57,6 +58,7 @@ class EmbeddingProfile:
     floor: float
     minimums: tuple[tuple[str, float], ...]
     max_input_tokens: int
+    deviation: float = 0.07
 
 
 class TurnRole(StrEnum):

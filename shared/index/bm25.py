@@ -3,7 +3,9 @@
     score(q, d) = sum over t in q of idf(t) * tf / (tf + k1 * (1 - b + b * |d| / avgdl))
     idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))
 
-Frequencies, lengths and counts are those of the passages in scope.
+Frequencies, lengths and counts are those of the passages in scope. Where these are in several languages, a
+passage counts as holding every stop word of its own: "what" is no rare word because only the Portuguese
+passages keep it.
 """
 
 from __future__ import annotations
@@ -33,8 +35,8 @@ LUCENE = Parameters()
 @dataclass(frozen=True, slots=True, eq=False)
 class Lexical:
     """`scores` and `held` have one entry a row: the BM25 score, and the idf of those terms of the question
-    that the passage holds, summed. `idf` has one a term; `mass` is its sum without weak terms that nothing
-    in scope holds. `unseen` counts the other terms that nothing in scope holds."""
+    that the passage holds, summed. `idf` has one a term; `mass` is its sum without stop words that nothing
+    in scope is indexed by. `unseen` counts the other terms that nothing in scope holds."""
 
     scores: npt.NDArray[np.float64]
     held: npt.NDArray[np.float64]
@@ -48,14 +50,18 @@ def bm25(
     question: Sequence[QueryTerm],
     lengths: npt.NDArray[np.uint32],
     alive: npt.NDArray[np.bool_],
+    *,
+    stopped: npt.NDArray[np.intp] | None = None,
     parameters: Parameters = LUCENE,
 ) -> Lexical:
-    """Scores every row; rows that are not alive get 0 and count nowhere."""
+    """Scores every row; rows that are not alive get 0 and count nowhere. `stopped` says of each term how many
+    passages leave it out as a stop word."""
     found = _of_rows(found, alive)
     passages = int(np.count_nonzero(alive))
     mean_length = max(float(lengths[alive].mean()), 1.0) if passages else 1.0
     document_frequency = np.bincount(found.terms, minlength=len(question))
-    idf = np.log1p((passages - document_frequency + 0.5) / (document_frequency + 0.5))
+    holders = document_frequency if stopped is None else np.minimum(document_frequency + stopped, passages)
+    idf = np.log1p((passages - holders + 0.5) / (holders + 0.5))
     frequency = found.body + parameters.heading * found.headings
     norm = parameters.k1 * (1 - parameters.b + parameters.b * lengths / mean_length)
     weights = idf[found.terms]

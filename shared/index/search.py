@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ from shared.index.cosine import approximate, exact
 from shared.index.loaded import LoadedSegment
 from shared.index.postings import postings
 from shared.index.state import KnowledgeBaseIndex
-from shared.index.terms import QueryTerm
+from shared.index.terms import QueryTerm, stemmer_of
 
 _S = TypeVar("_S", bound=np.generic)
 Vector = npt.NDArray[np.float32]
@@ -51,15 +52,30 @@ class Hit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """Mean and standard deviation of the question's cosine with the `passages` in scope that have vectors of
+    its model."""
+
+    passages: int = 0
+    mean: float = 0.0
+    deviation: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Found:
     """`hits` are ordered by similarity, then by lexical score. `idf` has one value a term of the question,
     over the passages in scope; `idf_mass` is their sum without stop words that nothing holds, and more than
-    any `lexical` score can reach. `unseen` counts the other terms that nothing in scope holds."""
+    any `lexical` score can reach. `unseen` counts the other terms that nothing in scope holds.
+
+    `likeness` is the cosine of every hit with every hit, float32 [hits, hits]; 0 where there is no vector.
+    """
 
     hits: tuple[Hit, ...]
     idf: tuple[float, ...]
     idf_mass: float
     unseen: int
+    spread: Spread
+    likeness: npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,15 +124,29 @@ class SearchScope:
         """
         alive = self._alive_without(exclude)
         found = postings([part.index for part in self._parts], self._part_starts, terms)
-        lexical = bm25(found, terms, self._lengths, alive, parameters)
+        lexical = bm25(
+            found,
+            terms,
+            self._lengths,
+            alive,
+            stopped=self._stopped(terms, alive),
+            parameters=parameters,
+        )
         similar = self._similar(vector, fingerprint, alive)
         by_words = _best(lexical.scores, limit, above=0.0)
         by_vector = _best(similar, limit, above=_UNSEEN, margin=_MARGIN)
-        similarities = self._exact(np.union1d(by_vector, by_words), vector, fingerprint)
-        nearest = sorted(by_vector.tolist(), key=lambda row: -similarities[row])[:limit]
-        hits = self._hits(sorted({*nearest, *by_words.tolist()}), similarities, lexical)
-        hits.sort(key=lambda hit: (-hit.similarity, -hit.lexical, hit.passage_id))
-        return Found(tuple(hits), tuple(lexical.idf.tolist()), lexical.mass, lexical.unseen)
+        near = self._near(np.union1d(by_vector, by_words), vector, fingerprint)
+        nearest = sorted(by_vector.tolist(), key=lambda row: -near.similarities[row])[:limit]
+        hits = self._hits(sorted({*nearest, *by_words.tolist()}), near.similarities, lexical)
+        hits.sort(key=lambda row_hit: (-row_hit[1].similarity, -row_hit[1].lexical, row_hit[1].passage_id))
+        return Found(
+            tuple(hit for _, hit in hits),
+            tuple(lexical.idf.tolist()),
+            lexical.mass,
+            lexical.unseen,
+            _spread(similar),
+            near.likeness([row for row, _ in hits]),
+        )
 
     @cached_property
     def _lengths(self) -> npt.NDArray[np.uint32]:
@@ -149,31 +179,51 @@ class SearchScope:
         similar[~alive] = _UNSEEN
         return similar
 
-    def _exact(self, rows: npt.NDArray[np.intp], vector: Vector | None, fingerprint: str) -> dict[int, float]:
-        found = dict.fromkeys(rows.tolist(), 0.0)
-        if vector is None:
-            return found
+    def _stopped(
+        self, terms: Sequence[QueryTerm], alive: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.intp] | None:
+        """How many passages leave out each term as a stop word; None where no term is one."""
+        if not any(term.stop_in for term in terms):
+            return None
+        passages: Counter[str] = Counter()
+        for part, first in zip(self._parts, self._part_starts, strict=True):
+            live = part.index.languages_of[alive[first : first + part.index.rows]]
+            counts = np.bincount(live, minlength=len(part.index.languages)).tolist()
+            for language, count in zip(part.index.languages, counts, strict=True):
+                passages[stemmer_of(language)] += count
+        return np.array([sum(passages[name] for name in term.stop_in) for term in terms], dtype=np.intp)
+
+    def _near(self, rows: npt.NDArray[np.intp], vector: Vector | None, fingerprint: str) -> _Near:
+        similarities = dict.fromkeys(rows.tolist(), 0.0)
         chosen: list[int] = []
         vectors: list[npt.NDArray[np.float16]] = []
-        for row, place in zip(found, self._places(rows), strict=True):
+        for row, place in zip(similarities, self._places(rows), strict=True):
             segment = self._segments[place]
             if _comparable(segment, fingerprint):
                 chosen.append(row)
                 vectors.append(segment.vectors[row - self._starts[place]])
-        if chosen:
-            found.update(zip(chosen, exact(np.stack(vectors), vector).tolist(), strict=True))
-        return found
+        if vector is None or not chosen:
+            return _Near(similarities, {}, np.zeros((0, 0), dtype=np.float16))
+        stacked = np.stack(vectors)
+        similarities.update(zip(chosen, exact(stacked, vector).tolist(), strict=True))
+        return _Near(similarities, {row: place for place, row in enumerate(chosen)}, stacked)
 
-    def _hits(self, rows: Sequence[int], similarities: Mapping[int, float], lexical: Lexical) -> list[Hit]:
+    def _hits(
+        self, rows: Sequence[int], similarities: Mapping[int, float], lexical: Lexical
+    ) -> list[tuple[int, Hit]]:
+        """Each with its row."""
         mass = lexical.mass or 1.0
         scores = zip(lexical.scores[rows].tolist(), (lexical.held[rows] / mass).tolist(), strict=True)
         return [
-            Hit(
-                *self._segments[place].where(row - self._starts[place]),
-                knowledge_base_id=self._knowledge_base_ids[place],
-                similarity=min(similarities[row], 1.0),  # float16 lengthens a vector by some millionths
-                lexical=score,
-                held=held,
+            (
+                row,
+                Hit(
+                    *self._segments[place].where(row - self._starts[place]),
+                    knowledge_base_id=self._knowledge_base_ids[place],
+                    similarity=min(similarities[row], 1.0),  # float16 lengthens a vector by some millionths
+                    lexical=score,
+                    held=held,
+                ),
             )
             for row, place, (score, held) in zip(rows, self._places(rows), scores, strict=True)
         ]
@@ -186,6 +236,32 @@ class SearchScope:
     @cached_property
     def _knowledge_base_ids(self) -> tuple[str, ...]:
         return tuple(part.index.knowledge_base_id for part in self._parts for _ in part.index.segments)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Near:
+    """Rows with their exact cosines, and the vectors of those that have one, `places` in `vectors` by row."""
+
+    similarities: Mapping[int, float]
+    places: Mapping[int, int]
+    vectors: npt.NDArray[np.float16]
+
+    def likeness(self, rows: Sequence[int]) -> npt.NDArray[np.float32]:
+        """The cosines of some rows with one another, in their order."""
+        like = np.zeros((len(rows), len(rows)), dtype=np.float32)
+        here = [(n, self.places[row]) for n, row in enumerate(rows) if row in self.places]
+        if here:
+            at, places = np.array(here).T
+            vectors = self.vectors[places].astype(np.float32)
+            like[np.ix_(at, at)] = vectors @ vectors.T
+        return like
+
+
+def _spread(similar: npt.NDArray[np.float32]) -> Spread:
+    compared = similar[similar > _UNSEEN]
+    if not len(compared):
+        return Spread()
+    return Spread(len(compared), float(compared.mean()), float(compared.std()))
 
 
 def _comparable(segment: LoadedSegment, fingerprint: str) -> bool:

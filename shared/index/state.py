@@ -13,8 +13,9 @@ from shared.index.loaded import LoadedSegment
 
 
 class KnowledgeBaseIndex:
-    """`alive` and `lengths` have one entry a row, over all segments in order; `segment_starts` says at which
-    row each segment begins. `nbytes` is what it holds in memory."""
+    """`alive`, `lengths` and `languages_of` have one entry a row, over all segments in order; the last one
+    counts in `languages`, where the first is none. `segment_starts` says at which row each segment begins.
+    `nbytes` is what it holds in memory."""
 
     def __init__(
         self,
@@ -29,6 +30,8 @@ class KnowledgeBaseIndex:
         self.rows = sum(segment.rows for segment in segments)
         self.lengths = np.zeros(self.rows, dtype=np.uint32)
         self.alive = np.ones(self.rows, dtype=np.bool_)
+        self.languages: tuple[str | None, ...] = (None, *_languages(segments))
+        self.languages_of = np.zeros(self.rows, dtype=np.uint8)
         self.lexicon = Lexicon([segment.dictionary for segment in segments])
         starts: list[int] = []
         start = 0
@@ -36,12 +39,14 @@ class KnowledgeBaseIndex:
             starts.append(start)
             end = start + segment.rows
             self.lengths[start:end] = segment.lengths
+            places = [0, *map(self.languages.index, segment.languages)]
+            self.languages_of[start:end] = np.array(places, dtype=np.uint8)[segment.column("language")]
             alive = segment.alive(fences) if fences else None
             if alive is not None:
                 self.alive[start:end] = alive
             start = end
         self.segment_starts = np.array(starts, dtype=np.intp)
-        arrays = (self.lengths, self.alive, self.segment_starts)
+        arrays = (self.lengths, self.alive, self.languages_of, self.segment_starts)
         for array in arrays:
             array.setflags(write=False)
         own = self.lexicon.nbytes + sum(array.nbytes for array in arrays)
@@ -57,3 +62,7 @@ class KnowledgeBaseIndex:
                 found[start : start + segment.rows] = rows
             start += segment.rows
         return found
+
+
+def _languages(segments: Sequence[LoadedSegment]) -> list[str]:
+    return sorted({language for segment in segments for language in segment.languages})

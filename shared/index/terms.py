@@ -98,11 +98,15 @@ _stemmers = threading.local()
 @dataclass(frozen=True, slots=True)
 class QueryTerm:
     """A word of a question. `spellings` are its stems under the languages in scope: a passage that has any of
-    them has the word. `weak` marks a stop word of one of these languages: where nothing holds it, its absence
-    says nothing."""
+    them has the word. `stop_in` names the stemmers that leave it out as a stop word."""
 
     spellings: tuple[str, ...]
-    weak: bool = False
+    stop_in: frozenset[str] = frozenset()
+
+    @property
+    def weak(self) -> bool:
+        """Whether it is a stop word of a language in scope; where nothing holds it, that says nothing."""
+        return bool(self.stop_in)
 
 
 def terms(text: str, language: str | None = None) -> Counter[str]:
@@ -111,7 +115,7 @@ def terms(text: str, language: str | None = None) -> Counter[str]:
     `language` is an ISO 639-1 code; without one, or for words in another script than the language's, the
     script decides (English for Latin letters). The length of a passage is the sum of the counts.
     """
-    return Counter(_terms(text, _algorithm(language)))
+    return Counter(_terms(text, stemmer_of(language)))
 
 
 def query_terms(text: str, languages: Iterable[str | None] = ()) -> tuple[QueryTerm, ...]:
@@ -120,19 +124,21 @@ def query_terms(text: str, languages: Iterable[str | None] = ()) -> tuple[QueryT
 
     Documents are stemmed by their own language, so one word of a question may have several stems.
     """
-    algorithms = list(dict.fromkeys(_algorithm(language) for language in (None, *languages)))
+    algorithms = list(dict.fromkeys(stemmer_of(language) for language in (None, *languages)))
     found: dict[tuple[str, ...], QueryTerm] = {}
     for stems in zip(*(_terms(text, algorithm, keep_gaps=True) for algorithm in algorithms), strict=True):
         spellings = tuple(dict.fromkeys(stem for stem in stems if stem))
         if spellings:
-            found.setdefault(spellings, QueryTerm(spellings, weak="" in stems))
+            stop_in = frozenset(a for a, stem in zip(algorithms, stems, strict=True) if not stem)
+            found.setdefault(spellings, QueryTerm(spellings, stop_in))
     every = tuple(found.values())
     if len(every) <= MAX_QUERY_TERMS:
         return every
     return every[: MAX_QUERY_TERMS // 2] + every[-MAX_QUERY_TERMS // 2 :]
 
 
-def _algorithm(language: str | None) -> str:
+def stemmer_of(language: str | None) -> str:
+    """The stemmer, with its list of stop words, for text in a language; English where it is not known."""
     return _ALGORITHMS.get((language or "en").lower().partition("-")[0], "english")
 
 

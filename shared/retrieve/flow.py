@@ -101,7 +101,7 @@ def _find(
     items = [ScopeItem(scope.knowledge_bases[e.knowledge_base_id], e.document_ids) for e in scope.entries]
     for _ in range(_TRIES):
         resolved = search(deps.index, store, items, question)
-        ranked = rank(resolved.found.hits, floor=profile.floor)
+        ranked = rank(resolved.found, profile)
         eligible, below = _split(ranked, minimum(policy, profile))
         considered = (eligible or ranked)[:_READ]
         chunks = store.get_many(CHUNKS, [r.hit.chunk_id for r in considered])

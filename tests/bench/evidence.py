@@ -56,7 +56,7 @@ def score(
     scale = held_scale(found.idf_mass, found.unseen)
     chosen = [
         ranked.hit
-        for ranked in rank(found.hits, floor=profile.floor)
+        for ranked in rank(found, profile)
         if passes(ranked.hit.similarity, ranked.hit.held, minimum=minimum, lexical_bar=STRONG_LEXICAL_SHARE)
     ][:_MOST_PASSAGES]
     pieces = (

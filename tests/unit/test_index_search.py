@@ -17,7 +17,7 @@ from shared.index.rows import IndexPassage
 from shared.index.search import ScopePart, SearchScope
 from shared.index.segment import pack, unpack
 from shared.index.state import KnowledgeBaseIndex
-from shared.index.terms import QueryTerm, query_terms
+from shared.index.terms import QueryTerm, query_terms, terms
 from tests.unit.index_passages import FINGERPRINT, VOCABULARY, passage, passages, unit
 
 
@@ -189,3 +189,34 @@ def test_nothing_in_scope_finds_nothing() -> None:
         found = scope.search(unit([1.0, 0.0]), query_terms("alpha"), fingerprint=FINGERPRINT, limit=5)
         assert found.hits == ()
         assert scope.passages == 0
+
+
+def test_a_stop_word_of_one_language_is_no_rare_word_in_a_scope_of_two() -> None:
+    """Portuguese passages keep the English "what": it must not outweigh what the question is about."""
+    english = [
+        passage(f"e{n}", f"e{n}", text=f"what the pump {n} does", counts=terms(f"pump {n}"), language="en")
+        for n in range(40)
+    ]
+    english.append(passage("best", "best", counts=terms("drainage pump"), language="en"))
+    other = passage("pt", "pt", counts=terms("what is what", "pt"), language="pt")
+    scope = scope_of(index_of([[p] for p in (*english, other)]))
+    question = query_terms("what drainage pump", scope.languages)
+    found = scope.search(None, question, fingerprint=FINGERPRINT, limit=50)
+    by_name = {hit.passage_id: hit.lexical for hit in found.hits}
+    assert by_name["best"] > 5 * by_name["pt"]
+
+
+def test_the_spread_and_the_likeness_are_those_of_the_vectors() -> None:
+    vectors = np.eye(4, dtype=np.float32)
+    rows = [passage(str(n), str(n), counts={"alpha": 1}, vector=row) for n, row in enumerate(vectors)]
+    rows.append(passage("near", "near", counts={}, vector=(1.0, 0.1, 0.0, 0.0)))
+    found = scope_of(index_of([[row] for row in rows])).search(
+        vectors[0], [], fingerprint=FINGERPRINT, limit=5
+    )
+    cosines = [hit.similarity for hit in found.hits]
+    assert found.spread.passages == 5
+    assert found.spread.mean == pytest.approx(np.mean(cosines), abs=1e-3)
+    assert found.spread.deviation == pytest.approx(np.std(cosines), abs=1e-3)
+    names = [hit.passage_id for hit in found.hits]
+    assert found.likeness[names.index("0"), names.index("near")] == pytest.approx(0.995, abs=1e-3)
+    assert np.allclose(np.diagonal(found.likeness), 1.0, atol=1e-2)

@@ -70,7 +70,7 @@ def test_question_phrases_leave_no_bigrams_across_them() -> None:
 
 def test_a_question_is_spelled_under_each_language_in_scope() -> None:
     asked = query_terms("die laufenden Prozesse", ["de", "en"])
-    assert QueryTerm(("die",), weak=True) in asked  # a German stop word, an English word
+    assert QueryTerm(("die",), frozenset({"german"})) in asked  # a German stop word, an English word
     assert [term.spellings for term in asked if not term.weak] == [
         ("laufenden", "laufend"),
         ("prozess",),
