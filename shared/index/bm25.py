@@ -22,14 +22,15 @@ from shared.index.terms import QueryTerm
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """k1 and b are Lucene's. A term in a passage's headings counts as `heading` more in its text."""
+    """k1 is Lucene's; b is lower than its 0.75, since passages are windows of about one size, and the length
+    of a short one says little. A term in a passage's headings counts as `heading` more in its text."""
 
     k1: float = 1.2
-    b: float = 0.75
+    b: float = 0.5
     heading: float = 1.0
 
 
-LUCENE = Parameters()
+DEFAULT = Parameters()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +53,7 @@ def bm25(
     alive: npt.NDArray[np.bool_],
     *,
     stopped: npt.NDArray[np.intp] | None = None,
-    parameters: Parameters = LUCENE,
+    parameters: Parameters = DEFAULT,
 ) -> Lexical:
     """Scores every row; rows that are not alive get 0 and count nowhere. `stopped` says of each term how many
     passages leave it out as a stop word."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from shared.index.bm25 import LUCENE, Lexical, Parameters, bm25
+from shared.index.bm25 import DEFAULT, Lexical, Parameters, bm25
 from shared.index.cosine import approximate, exact
 from shared.index.loaded import LoadedSegment
 from shared.index.postings import postings
@@ -115,7 +115,7 @@ class SearchScope:
         fingerprint: str,
         limit: int,
         exclude: Collection[str] = (),
-        parameters: Parameters = LUCENE,
+        parameters: Parameters = DEFAULT,
     ) -> Found:
         """The best `limit` by cosine and the best `limit` by BM25, together, each with both scores.
 

@@ -20,7 +20,7 @@ from shared.records import CHUNKS
 from shared.retrieve.evidence import judge
 from shared.retrieve.fallback import best_summaries
 from shared.retrieve.fuse import STRONG_LEXICAL_SHARE, Ranked, rank
-from shared.retrieve.policy import POLICIES, Policy, PolicyName, minimum
+from shared.retrieve.policy import POLICIES, Limits, Policy, PolicyName, limited, minimum
 from shared.retrieve.scope import Asked, Scope, resolve_scope
 from shared.retrieve.select import BELOW_MINIMUM, passes, select
 
@@ -56,6 +56,7 @@ class RetrieveRequest:
     policy: PolicyName = PolicyName.RUN
     include_archived: bool = False
     scope: Scope | None = None
+    limits: Limits = field(default_factory=Limits)
 
 
 def retrieve(deps: RetrieveDeps, caller: Caller, request: RetrieveRequest) -> Retrieval:
@@ -88,7 +89,7 @@ def retrieve(deps: RetrieveDeps, caller: Caller, request: RetrieveRequest) -> Re
 def _find(
     deps: RetrieveDeps, store: AccountStore, scope: Scope, request: RetrieveRequest, vector: Vector
 ) -> Retrieval:
-    policy = POLICIES[request.policy]
+    policy = limited(POLICIES[request.policy], request.limits)
     profile = deps.embedder.profile
     question = Question(
         request.query,
@@ -102,7 +103,7 @@ def _find(
     for _ in range(_TRIES):
         resolved = search(deps.index, store, items, question)
         ranked = rank(resolved.found, profile)
-        eligible, below = _split(ranked, minimum(policy, profile))
+        eligible, below = _split(ranked, minimum(policy, profile, request.limits))
         considered = (eligible or ranked)[:_READ]
         chunks = store.get_many(CHUNKS, [r.hit.chunk_id for r in considered])
         if all(r.hit.chunk_id in chunks for r in considered):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from shared.domain.models import EmbeddingProfile
@@ -35,6 +35,27 @@ POLICIES = {
 }
 
 
-def minimum(policy: Policy, profile: EmbeddingProfile) -> float:
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one exploring call sets in place of its policy's; None leaves it. `minimum` is a raw cosine."""
+
+    minimum: float | None = None
+    max_chunks: int | None = None
+    max_passages: int | None = None
+    max_tokens: int | None = None
+
+
+def limited(policy: Policy, limits: Limits) -> Policy:
+    changes = {
+        name: value
+        for name in ("max_chunks", "max_passages", "max_tokens")
+        if (value := getattr(limits, name)) is not None
+    }
+    return replace(policy, **changes)
+
+
+def minimum(policy: Policy, profile: EmbeddingProfile, limits: Limits | None = None) -> float:
     """The raw cosine below which a passage is out. The number belongs to the embedding model."""
+    if limits is not None and limits.minimum is not None:
+        return limits.minimum
     return dict(profile.minimums)[policy.name]

@@ -56,7 +56,7 @@ def plain_bm25(
         )
         idf = math.log(1 + (len(given_passages) - having + 0.5) / (having + 0.5))
         for n, tf in enumerate(frequency):
-            scores[n] += idf * tf / (tf + 1.2 * (0.25 + 0.75 * lengths[n] / mean)) if tf else 0.0
+            scores[n] += idf * tf / (tf + 1.2 * (0.5 + 0.5 * lengths[n] / mean)) if tf else 0.0
     return scores
 
 
