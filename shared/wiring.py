@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shared.adapters.gateway import Gateway
     from shared.domain.catalogue import Catalogue
     from shared.index.cache import IndexCache
+    from shared.library.inline import InlineTexts
     from shared.ports import (
         AnswerModel,
         CallerCheck,
@@ -222,6 +223,12 @@ class Container:
         from shared.adapters.tokens import count_tokens
 
         return count_tokens
+
+    @cached_property
+    def inline_texts(self) -> InlineTexts:
+        from shared.library.inline import InlineTexts
+
+        return InlineTexts()
 
     @cached_property
     def index(self) -> IndexCache:

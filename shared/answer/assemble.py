@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from shared.agents.agents import Found
 from shared.agents.selection import Selection, read_known, select
@@ -21,7 +22,7 @@ from shared.domain.conversation import Thread
 from shared.domain.errors import AlmanacError
 from shared.domain.models import Turn
 from shared.domain.retrieval import Retrieval, RetrievalStatus
-from shared.library.inline import is_inline, read_inline
+from shared.library.inline import InlineTexts, is_inline
 from shared.ports import AccountStore
 from shared.retrieve.flow import RetrieveRequest
 from shared.retrieve.policy import PolicyName
@@ -30,6 +31,13 @@ from shared.retrieve.scope import Asked, Attachment, Scope, resolve_scope
 log = logging.getLogger(__name__)
 
 Retriever = Callable[[Caller, RetrieveRequest], Retrieval]
+
+
+class AssembleDeps(FilesDeps, Protocol):
+    """What assembling needs of the container."""
+
+    @property
+    def inline_texts(self) -> InlineTexts: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +70,9 @@ class Assembled:
     selection: Selection
 
 
-def assemble(deps: FilesDeps, caller: Caller, setting: Setting, ask: Ask, retrieve: Retriever) -> Assembled:
+def assemble(
+    deps: AssembleDeps, caller: Caller, setting: Setting, ask: Ask, retrieve: Retriever
+) -> Assembled:
     """Raises `NotFoundError` for a document that the caller may not see, and `AttachmentTooLargeError`."""
     store = deps.store.of(caller.account_id)
     selection = _selection(store, caller, setting.agent)
@@ -77,7 +87,7 @@ def assemble(deps: FilesDeps, caller: Caller, setting: Setting, ask: Ask, retrie
             ask.message,
             retrieval if ask.message is not None else None,
             ask.history,
-            (*_instructions(setting.agent), *_knowledge(store, scope)),
+            (*_instructions(setting.agent), *_knowledge(deps.inline_texts, store, scope)),
             files,
             narrowed=asked.narrowed,
             searched=ask.query,
@@ -121,12 +131,12 @@ def _instructions(agent: Found | None) -> Iterator[Material]:
         yield Material(SectionKind.INSTRUCTIONS, one.name, one.instructions, (one.id,), "the agent's own")
 
 
-def _knowledge(store: AccountStore, scope: Scope) -> Iterator[Material]:
+def _knowledge(texts: InlineTexts, store: AccountStore, scope: Scope) -> Iterator[Material]:
     """What is in scope, whatever the search is narrowed to: records whole, documents by name."""
     for entry in scope.whole:
         base = scope.knowledge_bases[entry.knowledge_base_id]
         kind = SectionKind.INLINE if is_inline(base) else SectionKind.POINTERS
-        text = read_inline(store, base) if is_inline(base) else base.description
+        text = texts.read(store, base) if is_inline(base) else base.description
         yield Material(kind, base.name, text, (base.id,), entry.reason)
 
 

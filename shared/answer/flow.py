@@ -8,9 +8,9 @@ from typing import Protocol
 
 from shared.agents.agents import Found, get_agent
 from shared.agents.spaces import get_space, space_of
-from shared.answer.assemble import Ask, Retriever, Setting, assemble
+from shared.answer.assemble import Ask, AssembleDeps, Retriever, Setting, assemble
 from shared.answer.cite import found_by_id
-from shared.answer.files import FilePart, FilesDeps
+from shared.answer.files import FilePart
 from shared.answer.record import Prepared, RecordDeps, Written, record_answer, record_break
 from shared.answer.standalone import standalone
 from shared.answer.threads import get_thread, new_thread, recall
@@ -30,7 +30,7 @@ _DECLINED = {
 }
 
 
-class AnswerDeps(RecordDeps, FilesDeps, Protocol):
+class AnswerDeps(RecordDeps, AssembleDeps, Protocol):
     """What answering needs of the container."""
 
     @property

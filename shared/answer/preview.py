@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from shared.agents.agents import get_agent
 from shared.agents.spaces import get_space
-from shared.answer.assemble import Ask, Assembled, Retriever, Setting, assemble
-from shared.answer.files import FilesDeps
+from shared.answer.assemble import Ask, Assembled, AssembleDeps, Retriever, Setting, assemble
 from shared.context.sections import Omitted, Section, SectionKind
 from shared.domain.accounts import Caller
 from shared.domain.agents import Unresolved
@@ -33,7 +32,7 @@ class Preview:
 
 
 def preview(
-    deps: FilesDeps,
+    deps: AssembleDeps,
     caller: Caller,
     agent_id: str,
     *,

@@ -22,7 +22,8 @@ class KnowledgeBaseType(StrEnum):
 class KnowledgeBase:
     """`index_version` grows with every change that retrieval must see; equal versions need no index read.
 
-    `name_key` is the lower-cased name: unique in the account. `inline_tokens` is the sum over its records.
+    `name_key` is the lower-cased name: unique in the account. `inline_tokens` is the sum over its records;
+    `inline_version` grows with every change of them.
     """
 
     id: str
@@ -39,6 +40,7 @@ class KnowledgeBase:
     updated_at: datetime
     deleting: bool = False
     inline_tokens: int = 0
+    inline_version: int = 0
 
 
 class DocumentStatus(StrEnum):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from threading import Lock
 
 from shared.domain.errors import TextTooLargeError
 from shared.domain.knowledge import KnowledgeBase, KnowledgeBaseType, MetadataValue, Record
@@ -45,6 +47,36 @@ def read_inline(store: AccountStore, base: KnowledgeBase) -> str:
     """Every record, in the order of their making; empty when there is none."""
     query = Query(where=(("knowledge_base_id", "==", base.id),), order_by="created_at")
     return "\n\n".join(map(render_record, store.every(RECORDS, query)))
+
+
+class InlineTexts:
+    """The texts of `read_inline` in this instance's memory: what a request has to carry is the same from one
+    to the next, and reading a form of 2,000 small entries takes more than half a second.
+
+    The knowledge base's record is read for every request; equal versions need nothing more. What was used
+    longest ago goes first.
+    """
+
+    def __init__(self, characters: int = 8_000_000) -> None:
+        self._room = characters
+        self._texts: OrderedDict[tuple[str, str, int], str] = OrderedDict()
+        self._lock = Lock()
+
+    def read(self, store: AccountStore, base: KnowledgeBase) -> str:
+        key = (store.account_id, base.id, base.inline_version)
+        with self._lock:
+            if key in self._texts:
+                self._texts.move_to_end(key)
+                return self._texts[key]
+        # Records that change meanwhile have raised the version: nobody asks for this one any more.
+        text = read_inline(store, base)
+        with self._lock:
+            self._room -= 0 if key in self._texts else len(text)
+            self._texts[key] = text
+            while self._room < 0:
+                _, oldest = self._texts.popitem(last=False)
+                self._room += len(oldest)
+        return text
 
 
 def require_inline_room(tx: Transaction, base: KnowledgeBase, limit: int) -> None:

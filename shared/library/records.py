@@ -115,7 +115,11 @@ def _counted(record: Record, room: InlineRoom) -> Record:
 
 
 def _grown(base: KnowledgeBase, tokens: int) -> KnowledgeBase:
-    return replace(base, inline_tokens=max(0, base.inline_tokens + tokens))
+    return replace(
+        base,
+        inline_tokens=max(0, base.inline_tokens + tokens),
+        inline_version=base.inline_version + 1,
+    )
 
 
 def _in_transaction(tx: Transaction, caller: Caller, record_id: str) -> tuple[Record, KnowledgeBase]:

@@ -17,6 +17,7 @@ from shared.adapters.web.fetcher import WebFetcher
 from shared.domain.errors import AlmanacError
 from shared.domain.models import EmbeddingProfile, Summary, SummaryRequest
 from shared.index.cache import IndexCache
+from shared.library.inline import InlineTexts
 from shared.ports import Embeddings, Fetcher, Objects, Task, TokenCounter
 from shared.settings import Settings
 from shared.tenancy.authenticate import Authenticator
@@ -115,6 +116,7 @@ class Workbench:
     settings: Settings = field(default_factory=Settings)
     count_tokens: TokenCounter = count_tokens
     fetcher: Fetcher = field(default_factory=WebFetcher)
+    inline_texts: InlineTexts = field(default_factory=InlineTexts)
     index: IndexCache = field(default_factory=lambda: IndexCache(64 * 1024 * 1024))
     authenticator: Authenticator = field(init=False)
 

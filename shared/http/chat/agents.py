@@ -30,9 +30,12 @@ Names = Annotated[
     tuple[Annotated[str, StringConstraints(min_length=1, max_length=400)], ...], Field(max_length=100)
 ]
 
+NoTools = Annotated[tuple[str, ...], Field(max_length=0)]
+
 _DS = "Names of knowledge bases in kebab-case; `[]`: no knowledge at all, null: the default."
 _TENANT_DS = "Ids of knowledge bases; wins over `agent_ds`. `[]`: no knowledge at all, null: not set."
 _ATTACHED = "Knowledge bases that are attached beside what is selected."
+_TOOLS = "None are offered yet."
 _MODEL = "The answering model; null: the deployment's."
 
 
@@ -43,6 +46,7 @@ class NewAgentBody(Body):
     agent_ds: Names | None = Field(default=None, description=_DS)
     agent_tenant_ds: Names | None = Field(default=None, description=_TENANT_DS)
     knowledge_base_ids: Names = Field(default=(), description=_ATTACHED)
+    tools: NoTools = Field(default=(), description=_TOOLS)
     is_system: bool = Field(default=False, description="Built in. Only the platform's account sets it.")
     published: bool = Field(
         default=False, description="In every account. Only the platform's account sets it."
@@ -83,6 +87,7 @@ class AgentView(View):
     agent_ds: tuple[str, ...] | None
     agent_tenant_ds: tuple[str, ...] | None
     knowledge_base_ids: tuple[str, ...]
+    tools: NoTools = Field(default=(), description=_TOOLS)
     is_system: bool
     published: bool
     from_platform: bool
