@@ -27,9 +27,21 @@ NEEDLES = {
     "chinese": "阀门卡住时，控制器会报告故障 KZ-3380，请联系值班员欧阳靖。",
 }
 _WORDS = (
-    ("pump", "valve", "gasket", "controller", "log", "restart", "order", "part", "workshop", "keys", "store")
-    + ("error", "code", "report", "clamp", "filter", "shift", "crew", "manual", "pressure", "oil", "service")
-    + ("motor", "sensor", "panel", "cable", "fuse", "drain", "inlet", "outlet", "safety", "check")
+    *(
+        "pump",
+        "valve",
+        "gasket",
+        "controller",
+        "log",
+        "restart",
+        "order",
+        "part",
+        "workshop",
+        "keys",
+        "store",
+    ),
+    *("error", "code", "report", "clamp", "filter", "shift", "crew", "manual", "pressure", "oil", "service"),
+    *("motor", "sensor", "panel", "cable", "fuse", "drain", "inlet", "outlet", "safety", "check"),
 )
 
 
