@@ -17,7 +17,7 @@ from shared.ports import ConversationModel
 log = logging.getLogger(__name__)
 
 # A model sees for itself whether a question stands alone, so it is asked about more of them.
-_FEW_FOR_A_MODEL = FEW + 2
+_FEW_FOR_A_MODEL = FEW + 3
 _TURNS = 6
 _MOST_CHARACTERS = 500
 

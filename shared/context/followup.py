@@ -45,8 +45,10 @@ _DEMONSTRATIVE = _set("this these those ones")
 _TIMES = _set("day days month month's months quarter season week week's year year's years")
 _BEFORE_THAT = _set("about after before by do does during for from is of on than was with why")
 
-# A question with fewer words that say something leaves out what it is about, unless it names something.
-FEW = 2
+# A question with no more words that say something leaves out what it is about, unless it names something. Of
+# two words ("How do promotions work?") most stand alone: carrying a subject over lost half of them the
+# passage that they had found.
+FEW = 1
 # Words that say something before a pronoun: with more, what it stands for is in the question itself.
 _ROOM_BEFORE = 2
 _MOST_OF_A_FRAGMENT = 6
@@ -64,7 +66,9 @@ _HAN_ASIDE = re.compile(
     + "|[的了吗嗎呢是有在要能会會和与與个個我你您他她它们這这那谁誰几幾]"
 )
 _HAN_DEFINES = re.compile("什么是|是什么|什麼是|是什麼")
-FEW_HAN = 3
+FEW_HAN = 2
+# How far into a question a Chinese pronoun may stand, and point out of it.
+_POINTS_EARLY = 3
 
 
 def dependence(question: str, few: int = FEW) -> str | None:
@@ -154,7 +158,7 @@ def _announces(words: Sequence[str], at: int) -> bool:
     """In "is it possible to print?" the word stands for what follows."""
     return (
         at > 0
-        and words[at - 1] in _AUXILIARIES | {"make"}
+        and words[at - 1] in {"is", "make", "was", "would"}
         and not {"to", "that", "if", "so"}.isdisjoint(words[at + 1 : at + 6])
     )
 
@@ -185,7 +189,7 @@ def _han(text: str, few: int) -> str | None:
     rest = text[lead.end() if lead else 0 :]
     asked = core(text)
     pointing = _HAN_POINTING.search(asked)
-    if pointing and pointing.start() <= FEW_HAN:
+    if pointing and pointing.start() <= _POINTS_EARLY:
         return f"“{pointing[0]}”指的是前文"
     said = len(_HAN_ASIDE.sub("", asked))
     if (lead or "呢" in rest[len(asked) :]) and said <= 2 * _MOST_OF_A_FRAGMENT:

@@ -185,6 +185,69 @@ HANDBOOK = (
     ),
 )
 
+ASSESSMENT = "people-group/talent-assessment.md"
+OKRS = "company/okrs/_index.md"
+EMPLOYMENT = "legal/employment-law.md"
+
+# Written when the rules for the ones above were settled, to see what they are worth elsewhere.
+HELD_OUT = (
+    Conversation(
+        ("What does Developing mean for performance in the talent assessment?", "And Exceeding?"),
+        ASSESSMENT,
+        "Team members that are exceeding consistently surpass",
+    ),
+    Conversation(
+        ("What is the Performance/Growth Potential Matrix?", "How long does it take to complete?"),
+        ASSESSMENT,
+        "typically takes 4-6 weeks",
+    ),
+    Conversation(
+        ("How is Judgment assessed as a pillar of growth potential?", "What about Adaptability?"),
+        ASSESSMENT,
+        "adapt to change well",
+    ),
+    Conversation(
+        ("What happens in a calibration session?", "Which topics should be avoided there?"),
+        ASSESSMENT,
+        "there are certain topics that should be",
+    ),
+    Conversation(
+        ("How often is the formal talent assessment done?", "Who is eligible for that?"),
+        ASSESSMENT,
+        "Anyone hired on or before January 31st",
+    ),
+    Conversation(
+        ("What are OKRs?", "How do we score them?"),
+        OKRS,
+        "We score individual KRs",
+    ),
+    Conversation(
+        ("What are OKRs?", "Do they replace the core responsibilities?"),
+        OKRS,
+        "OKRs do not replace or supersede",
+    ),
+    Conversation(
+        ("How do I work with the Legal Employment team?", "And if I receive court papers?"),
+        EMPLOYMENT,
+        "court papers, or other potential litigation",
+    ),
+    Conversation(
+        ("How do I contact the Legal Employment team?", "Is there a table of who covers what?"),
+        EMPLOYMENT,
+        "A table showing coverage for queries",
+    ),
+    Conversation(
+        ("How do I ask for a meeting with a member of the E-Group?", "What about interviews?"),
+        "eba/_index.md",
+        "24 hour working day SLA",
+    ),
+    Conversation(
+        ("什么是 OKR？", "它们怎么评分？"),
+        OKRS,
+        "We score individual KRs",
+    ),
+)
+
 # The last question has nothing to do with the ones before, and must be searched no worse for them.
 SWITCHES = (
     Conversation(
@@ -294,7 +357,9 @@ A plan is cancelled in writing, three months before the end of the year.
 }
 GUIDED = (
     Conversation(("How many days of leave have permanent staff?", "And contractors?"), "leave.md", "no paid"),
-    Conversation(("How is annual leave requested?", "How many weeks ahead?"), "leave.md", "two\nweeks ahead"),
+    Conversation(
+        ("How is annual leave requested?", "How many weeks ahead is that?"), "leave.md", "two\nweeks ahead"
+    ),
     Conversation(("How do I report sick leave?", "When is a note needed for that?"), "leave.md", "third day"),
     Conversation(
         ("How far ahead are domestic flights booked?", "What about abroad?"), "travel.md", "a month ahead"

@@ -22,7 +22,7 @@ from shared.domain.conversation import Standalone
 from shared.index.search import SearchScope
 from shared.ports import Embedder
 from shared.retrieve.fuse import rank
-from tests.bench.followup_sets import HANDBOOK, SWITCHES, Conversation
+from tests.bench.followup_sets import HANDBOOK, HELD_OUT, SWITCHES, Conversation
 from tests.bench.judged import SETS, Judged, load, questions
 
 FOUND = 5
@@ -95,7 +95,7 @@ def main() -> None:
     judged = load("gitlab-handbook", embedder)
     scope = judged.scope()
     totals = {"model": embedder.profile.fingerprint}
-    for name, conversations in (("follow_ups", HANDBOOK), ("switches", SWITCHES)):
+    for name, conversations in (("follow_ups", HANDBOOK), ("held_out", HELD_OUT), ("switches", SWITCHES)):
         made = outcomes(judged, scope, embedder, conversations)
         print(f"{name}\n{table(made)}\n")
         totals[name] = {
