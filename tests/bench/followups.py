@@ -78,9 +78,8 @@ def table(made: Sequence[Outcome]) -> str:
 def _place(
     judged: Judged, scope: SearchScope, embedder: Embedder, conversation: Conversation, query: str
 ) -> int:
-    ranked = rank(
-        judged.search(scope, query, embedder.query(query).vectors[0]).hits, floor=embedder.profile.floor
-    )
+    hits = judged.search(scope, query, embedder.query(query).vectors[0])
+    ranked = rank(hits, embedder.profile)
     for place, one in enumerate(ranked, start=1):
         name = one.hit.passage_id
         if name.startswith(f"{conversation.document}#") and conversation.phrase in judged.text_of[name]:
