@@ -20,6 +20,7 @@ from shared.records import CHUNKS
 from shared.retrieve.evidence import judge
 from shared.retrieve.fallback import best_summaries
 from shared.retrieve.fuse import STRONG_LEXICAL_SHARE, Ranked, rank
+from shared.retrieve.past import asks_for_past
 from shared.retrieve.policy import POLICIES, Limits, Policy, PolicyName, limited, minimum
 from shared.retrieve.scope import Asked, Scope, resolve_scope
 from shared.retrieve.select import BELOW_MINIMUM, passes, select
@@ -97,7 +98,7 @@ def _find(
         profile.fingerprint,
         _CANDIDATES,
         at=deps.clock.now(),
-        past=request.include_archived,
+        past=request.include_archived or asks_for_past(request.query),
     )
     items = [ScopeItem(scope.knowledge_bases[e.knowledge_base_id], e.document_ids) for e in scope.entries]
     for _ in range(_TRIES):

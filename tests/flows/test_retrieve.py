@@ -161,6 +161,8 @@ def test_what_is_deleted_archived_or_replaced_is_gone_from_the_next_question_on(
     assert not any("crew" in text for text in texts(ask(bench, who, question)))
     past = retrieve(bench, who, RetrieveRequest(question, include_archived=True))
     assert "electrical" in past.passages[0].text
+    asked = ask(bench, who, "Which crew serviced the drainage pump in hall seven previously?")
+    assert "electrical" in asked.passages[0].text
     records.put_many(DOCUMENTS, [replace(read(bench, who, code), status=DocumentStatus.DELETING)])
     assert not any("valve" in text for text in texts(ask(bench, who, "QX-9917-B")))
 
