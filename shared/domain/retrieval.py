@@ -37,8 +37,8 @@ class ScopeEntry:
 @dataclass(frozen=True, slots=True)
 class RetrievedPassage:
     """`version` is the document's revision. `similarity` is the raw cosine, `lexical` the raw BM25 score,
-    `score` the fused one that ordered the result. `tokens` counts `text` as the answering model sees it.
-    `url` is where the document was read from, if it has an address. `text` is the chunk's from `start` on,
+    `fused` the chance of relevance that both come to, `score` the same with the boost: it orders. `tokens`
+    counts `text` as the answering model sees it. `url` is where the document was read from, if it has an address. `text` is the chunk's from `start` on,
     behind `lead` characters of a table's header that were repeated in front."""
 
     id: str
@@ -58,6 +58,7 @@ class RetrievedPassage:
     url: str | None = None
     start: int = 0
     lead: int = 0
+    fused: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,16 @@ class RetrievedSummary:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
+    """A candidate that is not in the result. Its scores are those of `RetrievedPassage`."""
+
     passage_id: str
     document_id: str
     reason: str
     similarity: float
     lexical: float
     score: float
+    fused: float = 0.0
+    boost: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,7 +179,8 @@ def _passage(deps: RetrieveDeps, done: _Search, ranked: Ranked) -> RetrievedPass
         score=ranked.score,
         similarity=hit.similarity,
         lexical=hit.lexical,
-        boost=1.0,
+        fused=ranked.fused,
+        boost=ranked.boost,
         tokens=deps.count_tokens(text),
         url=done.resolved.documents[hit.document_id].source.url,
         start=hit.start,
@@ -189,4 +190,13 @@ def _passage(deps: RetrieveDeps, done: _Search, ranked: Ranked) -> RetrievedPass
 
 def _dropped(ranked: Ranked, reason: str) -> Dropped:
     hit = ranked.hit
-    return Dropped(hit.passage_id, hit.document_id, reason, hit.similarity, hit.lexical, ranked.score)
+    return Dropped(
+        hit.passage_id,
+        hit.document_id,
+        reason,
+        hit.similarity,
+        hit.lexical,
+        ranked.score,
+        ranked.fused,
+        ranked.boost,
+    )

@@ -54,7 +54,14 @@ def select(candidates: Iterable[RetrievedPassage], policy: Policy) -> Selection:
 
 def drop(passage: RetrievedPassage, reason: str) -> Dropped:
     return Dropped(
-        passage.id, passage.document_id, reason, passage.similarity, passage.lexical, passage.score
+        passage.id,
+        passage.document_id,
+        reason,
+        passage.similarity,
+        passage.lexical,
+        passage.score,
+        passage.fused,
+        passage.boost,
     )
 
 

@@ -12,7 +12,7 @@ from shared.domain.knowledge import DocumentStatus
 from shared.domain.retrieval import Retrieval, RetrievalStatus, Tier
 from shared.records import DEPARTMENTS, DOCUMENTS, KNOWLEDGE_BASES
 from shared.retrieve.flow import RetrieveRequest, retrieve
-from shared.retrieve.policy import PolicyName
+from shared.retrieve.policy import Limits, PolicyName
 from shared.retrieve.scope import Asked
 from shared.tenancy.accounts import create_department
 from tests.flows.library import caller, change, ingest, make_base, read, upload
@@ -178,3 +178,21 @@ def test_a_search_that_fails_says_so_and_does_not_raise(bench: Workbench, who: C
     assert found.status is RetrievalStatus.FAILED
     assert found.detail == "internal: Firestore did not answer"
     assert not found.covered
+
+
+def test_a_call_may_explore_with_limits_of_its_own_and_sees_every_score(
+    bench: Workbench, who: Caller
+) -> None:
+    base = make_base(bench, who)
+    for name, text in (("a.md", PUMP), ("b.md", LEAVE), ("c.md", CODE)):
+        ingest(bench, who, upload(bench, who, base, text, name))
+    query = "Which crew services the drainage pump in hall seven?"
+    limits = Limits(minimum=-1.0, max_passages=2)
+    found = retrieve(bench, who, RetrieveRequest(query, policy=PolicyName.MESSAGE, limits=limits))
+    assert len(found.passages) == 2
+    assert {d.reason for d in found.dropped} == {"beyond the number of passages"}
+    everything = [(p.fused, p.boost, p.score) for p in (*found.passages, *found.dropped)]
+    assert len(everything) == 3
+    assert all(0 < fused == pytest.approx(score) and boost == 1.0 for fused, boost, score in everything)
+    strict = retrieve(bench, who, RetrieveRequest(query, limits=Limits(minimum=0.99)))
+    assert {d.reason for d in strict.dropped} == {"below the minimum similarity"}

@@ -37,6 +37,12 @@ class RetrieveBody(Body):
     auto_context: bool = True
     policy: PolicyName = Field(default=PolicyName.RUN, strict=False)
     include_archived: bool = False
+    minimum: float | None = Field(
+        default=None, ge=-1, le=1, description="In place of the policy's least cosine, to explore."
+    )
+    max_chunks: int | None = Field(default=None, ge=1, le=50)
+    max_passages: int | None = Field(default=None, ge=1, le=50)
+    max_tokens: int | None = Field(default=None, ge=1, le=32_000)
     explain: bool = Field(default=True, description="Whether to list what was dropped, and why.")
 
 
@@ -54,11 +60,13 @@ class RetrievalView(View):
 
 def retrieve_passages(deps: RetrieveDeps, call: Call[RetrieveBody, NoParams]) -> RetrievalView:
     from shared.retrieve.flow import RetrieveRequest, retrieve
+    from shared.retrieve.policy import Limits
     from shared.retrieve.scope import Asked
 
     body = call.body
     asked = Asked(body.document_ids, body.knowledge_base_ids, body.auto_context)
-    request = RetrieveRequest(body.query, asked, body.policy, body.include_archived)
+    limits = Limits(body.minimum, body.max_chunks, body.max_passages, body.max_tokens)
+    request = RetrieveRequest(body.query, asked, body.policy, body.include_archived, limits=limits)
     found = retrieve(deps, call.caller, request)
     count_found(deps, call.caller.account_id, found)
     return _view(found, explain=body.explain)
