@@ -39,7 +39,8 @@ class RetrievedPassage:
     """`version` is the document's revision. `similarity` is the raw cosine, `lexical` the raw BM25 score,
     `fused` the chance of relevance that both come to, `score` the same with the boost: it orders. `tokens`
     counts `text` as the answering model sees it. `url` is where the document was read from, if it has an
-    address. `text` is the chunk's from `start` on, behind `lead` characters of a table's header that were repeated in front."""
+    address. `text` is the chunk's from `start` on, behind `lead` characters of a table's header that were
+    repeated in front."""
 
     id: str
     document_id: str
