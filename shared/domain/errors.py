@@ -148,7 +148,7 @@ class UrlForbiddenError(AlmanacError):
 
 class FetchFailedError(AlmanacError):
     code, status, title, retryable = "fetch_failed", 502, "The address could not be fetched", True
-    default_hint = "Check that the address answers; it is tried again later."
+    default_hint = "Check that the address answers; then have it read again."
 
 
 # --- what the product stands on ----------------------------------------------------------------

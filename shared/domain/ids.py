@@ -6,7 +6,10 @@ import hashlib
 import re
 import secrets
 
-ID_PATTERN = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+# Not with two underscores in front: the store keeps such names for itself. Written without looking ahead,
+# which not every engine of regular expressions can.
+ID_REGEX = "(?:[A-Za-z0-9-][A-Za-z0-9_-]{0,63}|_(?:[A-Za-z0-9-][A-Za-z0-9_-]{0,62})?)"
+_ID = re.compile(rf"{ID_REGEX}\Z")
 
 
 def new_id(prefix: str) -> str:
@@ -26,4 +29,4 @@ def content_id(prefix: str, *parts: str | int) -> str:
 
 def is_id(value: str) -> bool:
     """Whether `value` could be an id of ours; everything else is not even looked up."""
-    return bool(ID_PATTERN.match(value))
+    return bool(_ID.match(value))

@@ -6,9 +6,11 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from shared.domain.ids import ID_REGEX
+
 T = TypeVar("T")
 
-Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+Id = Annotated[str, Field(pattern=f"^{ID_REGEX}$")]
 
 
 class Strict(BaseModel):

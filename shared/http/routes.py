@@ -14,7 +14,7 @@ from werkzeug.routing import BaseConverter, Map, Rule
 
 from shared.domain.accounts import Caller, Permission
 from shared.domain.errors import InvalidRequestError, NotFoundError, UnauthenticatedError
-from shared.domain.ids import content_id, new_id
+from shared.domain.ids import ID_REGEX, content_id, new_id
 from shared.http.models import NoParams, Params
 
 S = TypeVar("S")
@@ -134,7 +134,7 @@ _PARAMETER = re.compile(r"\{(\w+)(?::(\w+))?\}")
 class _IdConverter(BaseConverter):
     """What cannot be an id matches no route, so it is never looked up."""
 
-    regex = "[A-Za-z0-9_-]{1,64}"
+    regex = ID_REGEX
 
 
 class MethodNotAllowedError(InvalidRequestError):

@@ -20,7 +20,7 @@ def put_validity(tx: Transaction, caller: Caller, before: Document, changed: Doc
 
     Raises `InvalidRequestError` for dates in the wrong order, for itself, for a circle and for a document of
     another knowledge base, `NotFoundError` for one that the caller cannot see, and `ConflictError` when
-    something else replaces that document already.
+    something else replaces that document already, or when it is a copy of another.
     """
     _check_dates(changed)
     updates: list[Document] = []
@@ -70,6 +70,11 @@ def _taken_over(tx: Transaction, caller: Caller, newer: Document, older_id: str)
     if older.knowledge_base_id != newer.knowledge_base_id:
         # Readers of the other knowledge base would lose the old one without seeing the new one.
         raise _invalid(f"document {older_id} is in another knowledge base")
+    if older.duplicate_of is not None:
+        raise ConflictError(
+            f"Document {older_id} is a copy of {older.duplicate_of}, which stays.",
+            hint="Let the new document supersede that one.",
+        )
     if older.superseded_by not in {None, newer.id}:
         raise ConflictError(
             f"Document {older_id} is replaced by {older.superseded_by} already.",

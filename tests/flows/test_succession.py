@@ -39,6 +39,17 @@ def test_the_newer_document_names_the_older_and_both_know(acme: Tenant) -> None:
     assert read(acme, old)["superseded_by"] is None
 
 
+def test_a_copy_is_not_replaced_but_what_it_is_a_copy_of(stack: Stack, acme: Tenant) -> None:
+    where = base(acme)
+    original, copy, new = upload(acme, where), upload(acme, where), upload(acme, where, b"# New\n\nText.")
+    for document in (original, copy):
+        stack.ingest(acme, document)
+    assert read(acme, copy)["duplicate_of"] == original["id"]
+    refused = change(acme, new, supersedes=copy["id"])
+    assert problem(refused) == (409, "conflict")
+    assert original["id"] in refused.text
+
+
 def test_who_replaced_a_document_lets_it_go_when_it_is_deleted(stack: Stack, acme: Tenant) -> None:
     where = base(acme)
     old, middle, new = (upload(acme, where, f"# {n}\n\nText {n}.".encode()) for n in range(3))
@@ -59,5 +70,6 @@ def test_dates_are_kept_and_have_to_be_in_order(acme: Tenant) -> None:
     refused = change(acme, document, effective_from="2027-01-01T00:00:00Z")
     assert problem(refused) == (400, "invalid_request")
     assert refused.json["errors"][0]["field"] == "effective_to"
-    assert problem(change(acme, document, effective_from="2026-01-01T00:00:00")) == (400, "invalid_request")
+    for wrong in ("2026-01-01T00:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"):
+        assert problem(change(acme, document, effective_from=wrong)) == (400, "invalid_request")
     assert created(change(acme, document, effective_to=None))["effective_to"] is None

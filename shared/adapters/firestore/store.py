@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import random
+import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,6 +29,8 @@ _COMMIT_WRITES = 400
 _READ_BATCH = 300
 # Each round is five attempts of the SDK; then we wait, longer each time, and start over.
 _ROUNDS = 8
+# firebase.google.com/docs/firestore/quotas: limits of document ids.
+_NO_NAME = re.compile(r"|\.\.?|__.*__|.*/.*", re.DOTALL)
 # The SDK's deletes in bulk do not tell which of them failed: it is looked again, and deleted again.
 _WIPES = 4
 
@@ -115,7 +118,7 @@ class FirestoreAccountStore:
 
     def get_many(self, kind: Kind[T], record_ids: Sequence[str]) -> dict[str, T]:
         found: dict[str, T] = {}
-        wanted = list(dict.fromkeys(record_ids))
+        wanted = _nameable(record_ids)
         with _translated():
             for start in range(0, len(wanted), _READ_BATCH):
                 batch = [self._paths.document(kind, name) for name in wanted[start : start + _READ_BATCH]]
@@ -225,7 +228,7 @@ class _FirestoreTransaction:
         return self.get_many(kind, [record_id]).get(record_id)
 
     def get_many(self, kind: Kind[T], record_ids: Sequence[str]) -> dict[str, T]:
-        references = [self._paths.document(kind, name) for name in dict.fromkeys(record_ids)]
+        references = [self._paths.document(kind, name) for name in _nameable(record_ids)]
         return _decoded(kind, self._transaction.get_all(references)) if references else {}
 
     def find(self, kind: Kind[T], query: Query) -> tuple[T, ...]:
@@ -253,6 +256,11 @@ def _increments(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _increments(item) for name, item in value.items()}
     return Increment(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _nameable(record_ids: Iterable[str]) -> list[str]:
+    """Each once, without what Firestore refuses as a document's name: nothing can be there."""
+    return [name for name in dict.fromkeys(record_ids) if not _NO_NAME.fullmatch(name)]
 
 
 def _decoded(kind: Kind[T], snapshots: Any) -> dict[str, T]:

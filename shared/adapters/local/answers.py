@@ -35,9 +35,11 @@ _QUOTING = {
     "en": "No answering model is configured, so here is what the documents say, quoted:",
 }
 _NOT_COVERED = {
-    "zh": "知识库中没有内容能回答这个问题。（没有配置回答模型，只能引用原文，而没有找到足够相关的原文。）",
-    "en": "The knowledge here does not cover this question. (No answering model is configured, so answers "
-    "are quotations, and no passage says enough about it to be quoted.)",
+    "zh": "检索到的内容不能回答这个问题。（没有配置回答模型，只能引用检索到的原文，"
+    "而没有找到足够相关的原文；整篇附上的文字不会被读取。）",
+    "en": "What was found does not cover this question. (No answering model is configured, so answers are "
+    "quotations of what is searched, and no passage says enough about it; texts that are attached whole are "
+    "not read.)",
 }
 
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, StringConstraints
 
 _INT64 = 2**63
 
+
+def _in_utc(given: datetime) -> datetime:
+    try:
+        return given.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("must be between the years 1 and 9999 in UTC, too") from None
+
+
 # A time with its zone, shown and kept in UTC.
-Instant = Annotated[AwareDatetime, AfterValidator(lambda given: given.astimezone(UTC))]
+Instant = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 
 
 def _not_reserved(name: str) -> str:

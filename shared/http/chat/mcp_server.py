@@ -16,6 +16,7 @@ from shared.domain.accounts import Caller
 from shared.domain.errors import AlmanacError, InvalidRequestError
 from shared.http.chat.mcp_tools import TOOLS, call_tool
 from shared.http.openapi import VERSION
+from shared.http.problems import InternalError
 from shared.http.routes import RawRequest
 
 if TYPE_CHECKING:
@@ -103,8 +104,10 @@ def _server(deps: ChatDeps, caller: Caller) -> Server[Any]:
         except AlmanacError as error:
             if error.status >= 500:
                 log.warning("a tool failed", exc_info=True, extra={"code": error.code})
-            text = _told(error)
-            return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
+            return _failed(error)
+        except Exception:  # the SDK would tell the client what it says
+            log.exception("unexpected error in a tool")
+            return _failed(InternalError("Something went wrong on our side."))
         text = found.model_dump_json()
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=text)],
@@ -119,6 +122,10 @@ def _server(deps: ChatDeps, caller: Caller) -> Server[Any]:
         on_list_tools=list_tools,
         on_call_tool=call,
     )
+
+
+def _failed(error: AlmanacError) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=_told(error))], is_error=True)
 
 
 def _told(error: AlmanacError) -> str:
