@@ -28,7 +28,7 @@ lint: setup
 	$(BIN)/lint-imports
 
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 # The official Auth emulator in front of the embedded stack: real sign-ups, real ID tokens.
 test-firebase:
