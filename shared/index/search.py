@@ -67,7 +67,7 @@ class Found:
     over the passages in scope; `idf_mass` is their sum without stop words that nothing holds, and more than
     any `lexical` score can reach. `unseen` counts the other terms that nothing in scope holds.
 
-    `likeness` is the cosine of every hit with every hit, float32 [hits, hits]; 0 where there is no vector.
+    `vectors` are the hits', float16 [hits, dimensions]; a row of zeros where there is none to compare.
     """
 
     hits: tuple[Hit, ...]
@@ -75,7 +75,13 @@ class Found:
     idf_mass: float
     unseen: int
     spread: Spread
-    likeness: npt.NDArray[np.float32]
+    vectors: npt.NDArray[np.float16]
+
+    def likeness(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float32]:
+        """The cosines of some hits with all, [rows, hits]; 0 where there is no vector."""
+        if not len(rows) or not self.vectors.size:
+            return np.zeros((len(rows), len(self.hits)), dtype=np.float32)
+        return np.stack([approximate(self.vectors, self.vectors[row]) for row in rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,7 +151,7 @@ class SearchScope:
             lexical.mass,
             lexical.unseen,
             _spread(similar),
-            near.likeness([row for row, _ in hits]),
+            near.of([row for row, _ in hits]),
         )
 
     @cached_property
@@ -246,15 +252,16 @@ class _Near:
     places: Mapping[int, int]
     vectors: npt.NDArray[np.float16]
 
-    def likeness(self, rows: Sequence[int]) -> npt.NDArray[np.float32]:
-        """The cosines of some rows with one another, in their order."""
-        like = np.zeros((len(rows), len(rows)), dtype=np.float32)
+    def of(self, rows: Sequence[int]) -> npt.NDArray[np.float16]:
+        """The vectors of some rows, in their order; zeros where there is none."""
+        if len(self.places) == len(self.similarities):
+            return self.vectors[[self.places[row] for row in rows]]
+        found = np.zeros((len(rows), self.vectors.shape[1]), dtype=np.float16)
         here = [(n, self.places[row]) for n, row in enumerate(rows) if row in self.places]
         if here:
             at, places = np.array(here).T
-            vectors = self.vectors[places].astype(np.float32)
-            like[np.ix_(at, at)] = vectors @ vectors.T
-        return like
+            found[at] = self.vectors[places]
+        return found
 
 
 def _spread(similar: npt.NDArray[np.float32]) -> Spread:

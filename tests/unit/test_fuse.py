@@ -21,9 +21,10 @@ def hit(name: str, similarity: float, lexical: float = 0.0) -> Hit:
     return Hit(name, "d", 1, "c", 0, 0, 1, (), None, None, "kb", similarity, lexical, 0.0)
 
 
-def found(*hits: Hit, spread: Spread = UNRELATED, likeness: np.ndarray | None = None) -> Found:
-    like = np.eye(len(hits), dtype=np.float32) if likeness is None else likeness
-    return Found(hits, (), 10.0, 0, spread, like)
+def found(*hits: Hit, spread: Spread = UNRELATED, vectors: np.ndarray | None = None) -> Found:
+    """Of vectors that have nothing in common, unless others are given."""
+    each = np.eye(len(hits), max(len(hits), 8)) if vectors is None else vectors
+    return Found(hits, (), 10.0, 0, spread, each.astype(np.float16))
 
 
 def order(of: Found) -> list[str]:
@@ -34,22 +35,22 @@ def test_words_decide_where_vectors_do_not_and_the_other_way_round() -> None:
     assert order(found(hit("a", 0.3), hit("b", 0.3, 9.0))) == ["b", "a"]
     assert order(found(hit("a", 0.3, 4.0), hit("b", 0.6, 4.0))) == ["b", "a"]
     # No vector at all (by words only), and no word in common (a question in another script).
-    dark = found(hit("a", 0.0, 3.0), hit("b", 0.0, 5.0), spread=Spread(), likeness=np.zeros((2, 2), "f4"))
+    dark = found(hit("a", 0.0, 3.0), hit("b", 0.0, 5.0), spread=Spread(), vectors=np.zeros((2, 8)))
     assert order(dark) == ["b", "a"]
     assert order(found(hit("a", 0.3), hit("b", 0.5))) == ["b", "a"]
 
 
 def test_a_passage_whose_vector_is_of_another_model_is_not_held_against_it() -> None:
-    like = np.diag(np.array([1.0, 0.0], dtype=np.float32))
-    scores = fuse(found(hit("near", 0.21, 6.0), hit("other", 0.0, 6.0), likeness=like), PROFILE)
+    vectors = np.diag([1.0, 0.0])
+    scores = fuse(found(hit("near", 0.21, 6.0), hit("other", 0.0, 6.0), vectors=vectors), PROFILE)
     assert scores[0] == pytest.approx(scores[1], abs=0.05)
 
 
 def test_likeness_to_the_best_lifts_what_says_the_same() -> None:
     hits = (hit("a", 0.6, 9.0), hit("b", 0.55, 8.0), hit("c", 0.5, 8.0), hit("d", 0.3), hit("e", 0.3))
-    like = np.eye(5, dtype=np.float32)
-    like[:3, 4] = like[4, :3] = 0.7
-    assert order(found(*hits, likeness=like)).index("e") < order(found(*hits, likeness=like)).index("d")
+    vectors = np.eye(5)
+    vectors[4, :3] = 0.7
+    assert order(found(*hits, vectors=vectors)).index("e") < order(found(*hits, vectors=vectors)).index("d")
 
 
 def test_a_handful_of_passages_has_the_spread_of_unrelated_text_not_its_own() -> None:

@@ -218,5 +218,6 @@ def test_the_spread_and_the_likeness_are_those_of_the_vectors() -> None:
     assert found.spread.mean == pytest.approx(np.mean(cosines), abs=1e-3)
     assert found.spread.deviation == pytest.approx(np.std(cosines), abs=1e-3)
     names = [hit.passage_id for hit in found.hits]
-    assert found.likeness[names.index("0"), names.index("near")] == pytest.approx(0.995, abs=1e-3)
-    assert np.allclose(np.diagonal(found.likeness), 1.0, atol=1e-2)
+    likeness = found.likeness(np.arange(len(names)))
+    assert likeness[names.index("0"), names.index("near")] == pytest.approx(0.995, abs=1e-3)
+    assert np.allclose(np.diagonal(likeness), 1.0, atol=1e-2)
