@@ -236,8 +236,8 @@ def _raw(store: FirestoreAccountStore) -> Any:
 
 def _warm(store: FirestoreAccountStore, corpus: Corpus) -> dict[str, float]:
     """Medians of interleaved rounds, so that a busy machine disturbs all alike. In a round each is called
-    some times in a row, the first not counted: the processor's caches, and the threads with which numpy's BLAS
-    waits for more work, are then its own and not those of who was before."""
+    some times in a row, the first not counted: the processor's caches, and the threads with which numpy's
+    BLAS waits for more work, are then its own and not those of who was before."""
     base = store.get_many(KNOWLEDGE_BASES, ["kb"])["kb"]
     cache = IndexCache(_EVERYTHING)
     scope = cache.scope(store, [ScopeItem(base)])
