@@ -39,7 +39,7 @@ class ServiceAccountTokens:
         if scheme.lower() != "bearer" or not token:
             raise UnauthenticatedError("The call carries no token.", hint=_HINT)
         try:
-            claims = jwt.decode(  # type: ignore[no-untyped-call]
+            claims = jwt.decode(  # type: ignore[no-untyped-call]  # google-auth has no types
                 token, self._keys(), audience=self._audience, clock_skew_in_seconds=_SKEW_SECONDS
             )
         except (ValueError, exceptions.GoogleAuthError) as error:

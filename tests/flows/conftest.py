@@ -14,11 +14,12 @@ from tests.emulated import DERIVED, PROJECT, UPLOADS, storage_url
 from tests.flows.api_stack import Stack, stack_on
 from tests.flows.chat_stack import Chat, ScriptedAnswers, chat_on
 from tests.flows.desk import desk, platform
+from tests.flows.following import followed_site, follower
 from tests.flows.people import People
 from tests.flows.workbench import Workbench
 from tests.identity import Identity
 
-__all__ = ["desk", "platform", "storage_url"]
+__all__ = ["desk", "followed_site", "follower", "platform", "storage_url"]
 
 
 @pytest.fixture

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
+
+import pytest
 
 from shared.adapters.web.fetcher import WebFetcher
 from shared.domain.accounts import Account, Caller, Plan
 from shared.domain.knowledge import Document, DocumentStatus, KnowledgeBase, RefreshReport
+from shared.domain.text import StoredChunk
 from shared.ingest.flow import advance
 from shared.library.objects import RevisionRef
-from shared.records import ACCOUNT, DOCUMENTS
+from shared.ports import Query
+from shared.records import ACCOUNT, CHUNKS, DOCUMENTS
 from shared.refresh.addresses import AddressInfo, create_from_address, request_refresh
 from shared.refresh.due import find_due
 from shared.refresh.flow import Outcome, refresh_document
@@ -19,12 +25,12 @@ from tests.flows.workbench import Workbench
 from tests.site import Site, SitePage
 
 
-def page(text: str, **more: object) -> SitePage:
+def page(text: str, **more: Any) -> SitePage:
     """A page with what usually stands around its content."""
     body = f"""<!doctype html><html lang="en"><head><title>Opening hours</title></head><body>
 <nav><a href="/">Home</a> <a href="/news">News</a></nav>
 <main><h1>Opening hours</h1>{text}</main><footer>All rights reserved</footer></body></html>"""
-    return SitePage(body.encode(), **more)  # type: ignore[arg-type]
+    return SitePage(body.encode(), **more)
 
 
 NINE = "<p>The reading room opens at nine in the morning on every working day of the week.</p>"
@@ -104,3 +110,21 @@ def follower_on(bench: Workbench, site: Site, account_id: str) -> Follower:
     account = Account(account_id, "Acme", Plan.PRO, bench.clock.now())
     bench.store.of(account_id).create(ACCOUNT, account)
     return Follower(bench, site, who, make_base(bench, who))
+
+
+@pytest.fixture(scope="module")
+def followed_site() -> Iterator[Site]:
+    with Site() as running:
+        yield running
+
+
+@pytest.fixture
+def follower(bench: Workbench, followed_site: Site, account_id: str) -> Follower:
+    followed_site.pages = {"/page": page(NINE)}
+    followed_site.requests.clear()
+    return follower_on(bench, followed_site, account_id)
+
+
+def texts(follower: Follower) -> list[str]:
+    chunks: Iterator[StoredChunk] = follower.bench.store.of(follower.who.account_id).every(CHUNKS, Query())
+    return [chunk.text for chunk in chunks]

@@ -300,7 +300,7 @@ def _answer(scene: Scene, kind: str, fault: Fault, expected: Expected) -> None:
     else:
         response = api("POST", "/v1/chat", {"message": LEAVE_QUESTION})
         gets = _shown(response, searched=kind != "question")
-        run_id = response.json["id"] if response.status_code == 200 else None  # type: ignore[index]
+        run_id = created(response)["id"] if response.status_code == 200 else None
     assert gets == expected.gets
     messages = len(_threads(scene)) - threads
     assert messages == (expected.kept == "messages")

@@ -39,7 +39,7 @@ def converse(chat: Chat, *messages: str) -> list[dict[str, Any]]:
 
 def test_follow_ups_of_a_conversation_find_what_they_mean(chat: Chat) -> None:
     embedder = UseEmbedder()
-    chat.bench.embedder = embedder  # type: ignore[assignment]
+    chat.bench.embedder = embedder  # type: ignore[assignment]  # the bench has a scripted one
     chat.bench.answer_model = ExtractiveAnswers(embedder)
     base = chat.base()
     for name, text in GUIDE.items():

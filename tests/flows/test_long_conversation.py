@@ -54,7 +54,7 @@ def forty() -> list[tuple[str, Conversation | None]]:
 @pytest.fixture(params=["without a key", "with a key"])
 def talking(chat: Chat, request: pytest.FixtureRequest) -> Chat:
     embedder = UseEmbedder()
-    chat.bench.embedder = embedder  # type: ignore[assignment]
+    chat.bench.embedder = embedder  # type: ignore[assignment]  # the bench has a scripted one
     if request.param == "with a key":
         request.getfixturevalue("quick")
     else:
